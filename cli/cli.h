@@ -1,0 +1,26 @@
+/* The subcommands of onced: one table (main.c), one file a command or family of commands. */
+#ifndef ONCED_CLI_H
+#define ONCED_CLI_H
+
+#include <stdbool.h>
+
+struct command {
+        const char *name;
+        const char *usage;      /* "FILE [--dump]" */
+        const char *help;       /* one line */
+        int (*run)(int argc, char **argv);   /* argv[0] is the command's name; returns an exit code */
+};
+
+int command_run(int argc, char **argv);       /* run.c */
+int command_check(int argc, char **argv);     /* check.c */
+int command_prove(int argc, char **argv);     /* prove/prove.c */
+int command_status(int argc, char **argv);    /* client commands: one file each family */
+int command_workers(int argc, char **argv);
+int command_tasks(int argc, char **argv);
+int command_history(int argc, char **argv);
+int command_metrics(int argc, char **argv);
+
+/* Prints "onced COMMAND: message" and the usage line; returns EXIT_USAGE. */
+int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

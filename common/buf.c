@@ -1,0 +1,158 @@
+/* Growing by half again at least keeps the cost of n appends linear. */
+#include "common/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void buf_done(struct buf *b)
+{
+        free(b->data);
+        *b = BUF_EMPTY;
+}
+
+void buf_clear(struct buf *b)
+{
+        b->len = 0;
+        b->failed = false;
+        if (b->data)
+                b->data[0] = '\0';
+}
+
+static bool buf_reserve(struct buf *b, size_t more)
+{
+        if (b->failed)
+                return false;
+        if (b->room - b->len > more)
+                return true;
+        size_t room = b->room + b->room / 2 + more + 64;
+        char *data = room > b->room ? realloc(b->data, room) : NULL;
+        if (!data) {
+                b->failed = true;
+                return false;
+        }
+        b->data = data;
+        b->room = room;
+        return true;
+}
+
+void buf_add(struct buf *b, const void *bytes, size_t len)
+{
+        if (!buf_reserve(b, len))
+                return;
+        if (len)
+                memcpy(b->data + b->len, bytes, len);
+        b->len += len;
+        b->data[b->len] = '\0';
+}
+
+void buf_text(struct buf *b, const char *text)
+{
+        buf_add(b, text, strlen(text));
+}
+
+void buf_char(struct buf *b, char c)
+{
+        buf_add(b, &c, 1);
+}
+
+void buf_format(struct buf *b, const char *format, ...)
+{
+        va_list ap, again;
+
+        va_start(ap, format);
+        va_copy(again, ap);
+        int n = vsnprintf(NULL, 0, format, ap);
+        if (n < 0)
+                b->failed = true;
+        else if (buf_reserve(b, (size_t) n)) {
+                (void) vsnprintf(b->data + b->len, (size_t) n + 1, format, again);
+                b->len += (size_t) n;
+        }
+        va_end(again);
+        va_end(ap);
+}
+
+void buf_drop_front(struct buf *b, size_t len)
+{
+        if (len >= b->len) {
+                b->len = 0;
+        } else {
+                memmove(b->data, b->data + len, b->len - len);
+                b->len -= len;
+        }
+        if (b->data)
+                b->data[b->len] = '\0';
+}
+
+const char *buf_string(const struct buf *b)
+{
+        if (b->failed)
+                return NULL;
+        return b->data ? b->data : "";
+}
+
+char *buf_take(struct buf *b)
+{
+        char *data = NULL;
+
+        if (!b->failed && (b->data || buf_reserve(b, 0))) {
+                b->data[b->len] = '\0';
+                data = b->data;
+                b->data = NULL;
+        }
+        buf_done(b);
+        return data;
+}
+
+/* Length of the valid UTF-8 sequence at `p` (RFC 3629: no overlong forms, no surrogates), or 0. */
+static size_t utf8_length(const unsigned char *p, size_t left)
+{
+        unsigned char c = p[0];
+        size_t n = c < 0x80 ? 1 : c >= 0xc2 && c <= 0xdf ? 2 : (c & 0xf0) == 0xe0 ? 3 : c >= 0xf0 && c <= 0xf4 ? 4 : 0;
+
+        if (n == 0 || n > left)
+                return 0;
+        for (size_t i = 1; i < n; i++)
+                if ((p[i] & 0xc0) != 0x80)
+                        return 0;
+        if ((c == 0xe0 && p[1] < 0xa0) || (c == 0xed && p[1] > 0x9f) || (c == 0xf0 && p[1] < 0x90) ||
+            (c == 0xf4 && p[1] > 0x8f))
+                return 0;
+        return n;
+}
+
+static void json_ascii(struct buf *b, unsigned char c)
+{
+        switch (c) {
+        case '"':  buf_text(b, "\\\""); break;
+        case '\\': buf_text(b, "\\\\"); break;
+        case '\n': buf_text(b, "\\n"); break;
+        case '\r': buf_text(b, "\\r"); break;
+        case '\t': buf_text(b, "\\t"); break;
+        default:
+                if (c < 0x20 || c == 0x7f)
+                        buf_format(b, "\\u%04x", c);
+                else
+                        buf_char(b, (char) c);
+        }
+}
+
+void buf_json(struct buf *b, const char *text, size_t len)
+{
+        const unsigned char *p = (const unsigned char *) text;
+
+        buf_char(b, '"');
+        for (size_t i = 0; i < len;) {
+                size_t n = utf8_length(p + i, len - i);
+                if (n == 1)
+                        json_ascii(b, p[i]);
+                else if (n > 1)
+                        buf_add(b, p + i, n);
+                else
+                        buf_text(b, "\xef\xbf\xbd");
+                i += n ? n : 1;
+        }
+        buf_char(b, '"');
+}

@@ -1,0 +1,198 @@
+/* Reading the clocks, and instants as text. Civil dates by the days-from-civil rule
+ * (proleptic Gregorian, era of 400 years), so that neither TZ nor libc's zone state matters. */
+#include "common/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+static int64_t read_clock(clockid_t id)
+{
+        struct timespec ts;
+
+        (void) clock_gettime(id, &ts);
+        return (int64_t) ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+struct stamp clock_wall(void)
+{
+        return (struct stamp) { read_clock(CLOCK_REALTIME) };
+}
+
+struct mono clock_mono(void)
+{
+        return (struct mono) { read_clock(CLOCK_BOOTTIME) };
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+        int64_t q = a / b;
+
+        return q * b > a ? q - 1 : q;
+}
+
+struct instant stamp_instant(struct stamp s)
+{
+        return (struct instant) { floor_div(s.ns, NS_PER_MS) };
+}
+
+struct stamp instant_stamp(struct instant i)
+{
+        return (struct stamp) { i.ms * NS_PER_MS };
+}
+
+struct civil {
+        int64_t year;
+        unsigned month, day;   /* 1..12, 1..31 */
+};
+
+static struct civil civil_from_days(int64_t days)
+{
+        int64_t z = days + 719468;                 /* days since 0000-03-01 */
+        int64_t era = floor_div(z, 146097);
+        unsigned doe = (unsigned) (z - era * 146097);
+        unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+        unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+        unsigned mp = (5 * doy + 2) / 153;
+        unsigned month = mp < 10 ? mp + 3 : mp - 9;
+
+        return (struct civil) {
+                .year = (int64_t) yoe + era * 400 + (month <= 2),
+                .month = month,
+                .day = doy - (153 * mp + 2) / 5 + 1,
+        };
+}
+
+static int64_t days_from_civil(int64_t y, unsigned m, unsigned d)
+{
+        y -= m <= 2;
+        int64_t era = floor_div(y, 400);
+        unsigned yoe = (unsigned) (y - era * 400);
+        unsigned doy = (153 * (m > 2 ? m - 3 : m + 9) + 2) / 5 + d - 1;
+        unsigned doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
+
+        return era * 146097 + (int64_t) doe - 719468;
+}
+
+static void text_of(int64_t seconds, int64_t fraction, int digits, char ret[STAMP_TEXT])
+{
+        int64_t days = floor_div(seconds, 86400);
+        int64_t rest = seconds - days * 86400;
+        struct civil c = civil_from_days(days);
+
+        (void) snprintf(ret, STAMP_TEXT, "%04d-%02u-%02uT%02d:%02d:%02d.%0*dZ", (int) c.year % 10000,
+                        c.month, c.day, (int) (rest / 3600), (int) (rest / 60 % 60),
+                        (int) (rest % 60), digits, (int) fraction);
+}
+
+void stamp_text(struct stamp s, char ret[STAMP_TEXT])
+{
+        int64_t seconds = floor_div(s.ns, NS_PER_S);
+
+        text_of(seconds, (s.ns - seconds * NS_PER_S) / NS_PER_US, 6, ret);
+}
+
+void instant_text(struct instant i, char ret[STAMP_TEXT])
+{
+        int64_t seconds = floor_div(i.ms, MS_PER_S);
+
+        text_of(seconds, i.ms - seconds * MS_PER_S, 3, ret);
+}
+
+static bool digits_read(const char **p, unsigned count, unsigned *ret)
+{
+        unsigned v = 0;
+
+        for (unsigned i = 0; i < count; i++, (*p)++) {
+                if (**p < '0' || **p > '9')
+                        return false;
+                v = v * 10 + (unsigned) (**p - '0');
+        }
+        *ret = v;
+        return true;
+}
+
+static bool char_read(const char **p, const char *set)
+{
+        if (**p == '\0' || !strchr(set, **p))
+                return false;
+        (*p)++;
+        return true;
+}
+
+static unsigned days_in_month(unsigned y, unsigned m)
+{
+        static const unsigned char days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+        bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
+
+        return days[m - 1] + (m == 2 && leap);
+}
+
+/* "Z" or "+hh:mm"; minutes east of UTC. */
+static bool offset_read(const char **p, int *ret_minutes)
+{
+        unsigned h, m;
+
+        if (char_read(p, "Zz")) {
+                *ret_minutes = 0;
+                return true;
+        }
+        int sign = **p == '-' ? -1 : 1;
+        if (!char_read(p, "+-") || !digits_read(p, 2, &h) || !char_read(p, ":") ||
+            !digits_read(p, 2, &m) || h > 23 || m > 59)
+                return false;
+        *ret_minutes = sign * (int) (h * 60 + m);
+        return true;
+}
+
+int instant_parse(const char *text, struct instant *ret)
+{
+        const char *p = text;
+        unsigned y, mo, d, h, mi, s, ms = 0;
+        int offset;
+
+        if (!digits_read(&p, 4, &y) || !char_read(&p, "-") || !digits_read(&p, 2, &mo) ||
+            !char_read(&p, "-") || !digits_read(&p, 2, &d) || !char_read(&p, "Tt ") ||
+            !digits_read(&p, 2, &h) || !char_read(&p, ":") || !digits_read(&p, 2, &mi) ||
+            !char_read(&p, ":") || !digits_read(&p, 2, &s))
+                return -EINVAL;
+        if (char_read(&p, ".")) {
+                unsigned digit, seen = 0;
+                for (; digits_read(&p, 1, &digit); seen++)
+                        if (seen < 3)
+                                ms = ms * 10 + digit;
+                if (seen == 0)
+                        return -EINVAL;
+                for (; seen < 3; seen++)
+                        ms *= 10;
+        }
+        if (!offset_read(&p, &offset) || *p != '\0')
+                return -EINVAL;
+        if (mo < 1 || mo > 12 || d < 1 || d > days_in_month(y, mo) || h > 23 || mi > 59 || s > 59)
+                return -EINVAL;
+        int64_t seconds = days_from_civil(y, mo, d) * 86400 + (int64_t) h * 3600 + mi * 60 + s;
+        ret->ms = (seconds - (int64_t) offset * 60) * MS_PER_S + ms;
+        return 0;
+}
+
+int clock_boot_id(char ret[BOOT_ID_TEXT])
+{
+        char text[64];
+        _cleanup_(closep) int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        ssize_t n = read(fd, text, sizeof(text));
+        if (n < 0)
+                return -errno;
+        size_t out = 0;
+        for (ssize_t i = 0; i < n && out < BOOT_ID_TEXT - 1; i++)
+                if (text[i] != '-' && text[i] != '\n')
+                        ret[out++] = text[i];
+        ret[out] = '\0';
+        return out == BOOT_ID_TEXT - 1 ? 0 : -EIO;
+}

@@ -1,0 +1,48 @@
+/* When a task is due: a pure function from an instant to the next one. Worker, check, API and prove all
+ * call it, so that they agree by construction. No clock is read here, nothing is allocated while asking. */
+#ifndef ONCED_SCHEDULE_H
+#define ONCED_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/clock.h"
+
+enum schedule_kind {
+        SCHEDULE_NONE,    /* never by itself: scope manual */
+        SCHEDULE_EVERY,   /* anchor + k * every, for every whole k, negative ones too */
+};
+
+#define EVERY_MIN_MS 10LL
+#define EVERY_MAX_MS (366 * MS_PER_DAY)
+
+struct schedule {
+        enum schedule_kind kind;
+        int64_t every_ms;
+        int64_t anchor_ms;   /* may lie anywhere: it aligns the grid and is no start */
+};
+
+/* 0, or -ERANGE when `every_ms` is outside EVERY_MIN_MS..EVERY_MAX_MS. */
+int schedule_every(int64_t every_ms, int64_t anchor_ms, struct schedule *ret);
+
+/* The smallest planned instant strictly later than `after`; -ENOENT when there is none. */
+int schedule_next(const struct schedule *s, struct instant after, struct instant *ret);
+
+/* The largest planned instant at or before `at`; -ENOENT when there is none. */
+int schedule_last(const struct schedule *s, struct instant at, struct instant *ret);
+
+/* How many planned instants lie in (after, upto]; 0 when upto <= after. */
+uint64_t schedule_count(const struct schedule *s, struct instant after, struct instant upto);
+
+/* True when `i` is a planned instant. */
+bool schedule_has(const struct schedule *s, struct instant i);
+
+/* Milliseconds from the planned instant `i` to its successor; 0 when there is none. */
+int64_t schedule_interval_ms(const struct schedule *s, struct instant i);
+
+/* The schedule in words for logs, plan lines and tables: "every 250ms", "every 1h anchor 1764522000000".
+ * `ret` gets at most `room` bytes, NUL included. */
+void schedule_text(const struct schedule *s, char *ret, size_t room);
+
+#endif

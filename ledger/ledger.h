@@ -1,0 +1,275 @@
+/* The ledger: the durable truth. One interface, two implementations (sqlite, redis), one conformance suite.
+ *
+ * A call is an object of the caller: filled in, sent, untouched until `done` runs, exactly once, later, on the
+ * loop, never before ledger_send returns. Calls sent in one turn of the loop are decided in one batch
+ * (finishes first, then claims; SEAMS B23): one transaction or one round trip.
+ * `error` in an answered call: 0: the ledger decided, see `out`. -EAGAIN: surely not executed (down, locked
+ * out); -ETIMEDOUT: unknown whether it was executed: send the same call again, or LEDGER_REVOKE its token.
+ * -EUCLEAN: halted (store lost, corrupt, newer schema), `why` names it. Other -errno: as they say.
+ * ledger_close answers what is outstanding with -ECANCELED first. */
+#ifndef ONCED_LEDGER_H
+#define ONCED_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "common/clock.h"
+#include "common/config/config.h"
+#include "common/record/ids.h"
+#include "common/record/names.h"
+#include "common/schedule/misfire.h"
+
+struct ledger;
+struct ledger_call;
+
+/* A unit as the ledger names it. Strings are borrowed until `done`. */
+struct unit_key {
+        const char *scope_key;   /* "" or the node id */
+        const char *task;
+        unsigned shard;
+};
+
+enum ledger_op {
+        LEDGER_LEAD,       /* raise this node's term; settles what an earlier life left running */
+        LEDGER_DEFINE,     /* put a task's definition in force (SEAMS A9) */
+        LEDGER_REGISTER,   /* give a unit its first cursor, only if it has none (SEAMS B6) */
+        LEDGER_PEEK,       /* read a unit's cursor and slot without any lock */
+        LEDGER_CLAIM,      /* decide one planned instant, or one gap alone (LEASE 2.3, 3.2) */
+        LEDGER_REVOKE,     /* make a token void (SEAMS A15) */
+        LEDGER_RENEW,      /* redis: prolong a lease; sqlite: always OK */
+        LEDGER_FINISH,     /* final record, slot and lease freed in the same step */
+        LEDGER_INTERRUPT,  /* the owner is dead: end its running records (SEAMS A5, A6) */
+        LEDGER_HISTORY,    /* newest records and ranges, for people */
+        LEDGER_OP_COUNT_
+};
+
+extern const char *const ledger_op_names[];
+
+/* A record that somebody else than its owner ended, to be logged by who did it. `list` is the call's. */
+struct ended_record {
+        char occ[OCC_TEXT], trig[TRIG_TEXT];
+        char scope_key[NODE_ID_MAX], task[TASK_NAME_MAX];
+        unsigned shard;
+        struct instant planned;
+        char fence[FENCE_TEXT];
+        enum state state;        /* interrupted, or unknown */
+        enum cause cause;        /* worker_died, power, barrier */
+        bool ending;             /* slot still taken: its task tree lives */
+};
+
+struct lead_in {
+        const char *node, *owner, *boot;
+        uint64_t life;
+};
+struct lead_out {
+        uint64_t term;           /* > every term given before to this node */
+        struct ended_record *ended;   /* freed by ledger_call_done */
+        size_t ended_count;
+};
+
+struct define_in {
+        const char *task, *when_hash, *def_hash;
+        unsigned shards;
+        bool competes;           /* enabled, and scope not manual: false gives cause disabled to the range */
+        bool all_scope;          /* scope all: one unit a node */
+        const char *node;
+        /* The new one, kept by the ledger with the definition: when the next one replaces it, the instants
+         * of this one in (cursor, now] are counted by schedule_count for the range record. */
+        struct schedule schedule;
+};
+struct define_out {
+        uint64_t rev;
+        struct instant valid_from;
+        bool changed;            /* the definition was new or other than before */
+        struct instant_range revised;  /* what was given up in one unit (all alike); for the log */
+        enum cause cause;
+};
+
+struct register_in {
+        struct unit_key unit;
+        struct instant cursor;   /* used if there is none yet */
+};
+struct register_out {
+        struct instant cursor;   /* the one that holds */
+        bool created;
+};
+
+struct peek_in { struct unit_key unit; };
+struct peek_out {
+        bool registered;
+        struct instant cursor;
+        unsigned running;        /* slots taken, ending ones included */
+        char slot_occ[OCC_TEXT]; /* one of them, "" none */
+};
+
+struct claim_in {
+        struct unit_key unit;
+        struct instant planned;      /* INSTANT_NONE: the gap alone */
+        const char *occ, *token, *trig, *owner, *node;
+        struct instant expect;       /* the cursor the caller believes in */
+        struct instant_range gap;    /* (expect, planned) exclusive, given up by the misfire policy */
+        enum cause gap_cause;        /* misfire (skipped) or late, ledger_down, abandoned, nobody (missed) */
+        int64_t grace_ms;
+        bool catch_up;               /* grace does not make it late */
+        enum overlap_policy overlap;
+        unsigned max_running, queue_limit;
+        int64_t lease_ms, timeout_ms;
+        uint64_t rev;
+        unsigned shards;
+        uint64_t term;               /* dedicated: > 0 */
+        bool tree;                   /* exec: the slot may outlive the worker (SEAMS A6) */
+        uint64_t life;               /* of the node */
+        struct instant not_after;    /* store time from which the request is void */
+        char stale_occ[OCC_TEXT];    /* redis: the occurrence whose lease the caller watched run out, or "" */
+};
+struct claim_out {
+        enum outcome outcome;
+        char fence[FENCE_TEXT];      /* granted */
+        struct instant cursor;       /* where the cursor is now; INSTANT_NONE: unknown */
+        enum state state;            /* decided: skipped, missed or unknown */
+        enum cause cause;
+        bool gap_written;            /* this call wrote the gap's range record */
+        bool replay;                 /* granted again to the same token */
+        uint64_t rev, term;          /* stale: what is in force */
+        unsigned shards;
+        struct stamp store_time;     /* ns 0: the store keeps no time of its own */
+        struct mono valid_until;     /* redis: the local validity limit (LEASE 2.4); ns INT64_MAX: no lease */
+        uint64_t seq;                /* busy: renew count of the holder, for the observation rule */
+        char holder[OWNER_TEXT], holder_occ[OCC_TEXT];
+        struct ended_record *ended;  /* a dead holder's record this claim ended */
+        size_t ended_count;
+};
+
+struct revoke_in {
+        struct unit_key unit;
+        const char *occ, *token;
+        struct instant planned, expect;
+        struct instant not_after;    /* newest one sent with this token */
+        int64_t grace_ms;
+};
+enum revoked {
+        REVOKED_FREE,        /* void; nothing written; siblings may claim */
+        REVOKED_WAIT,        /* the request may still run: ask again after not_after */
+        REVOKED_ABANDONED,   /* missed(abandoned) was written by this call */
+        REVOKED_DECIDED,     /* decided otherwise, by another or before */
+};
+struct revoke_out { enum revoked revoked; struct instant cursor; };
+
+struct renew_in { struct unit_key unit; const char *occ, *token, *fence; int64_t lease_ms; struct instant planned; };
+enum renewed { RENEWED_OK, RENEWED_LATE, RENEWED_REASSERTED, RENEWED_LOST };
+struct renew_out { enum renewed renewed; struct mono valid_until; };
+
+struct finish_in {
+        struct unit_key unit;
+        const char *occ, *token, *fence, *trig, *owner, *node;
+        struct instant planned;
+        enum state state;
+        enum cause cause;
+        enum result result;
+        struct stamp started, ended;
+        const char *text;            /* result text, up to 64 KiB; error text up to 4 KiB */
+        size_t text_len;
+        uint64_t text_cut;           /* bytes beyond what is kept */
+        const char *error;           /* "" none */
+        int code;                    /* exit code or http status; -1 none */
+        struct history_keep keep;
+};
+enum finished { FINISHED_OK, FINISHED_FENCED /* already final otherwise; kept as it was */, FINISHED_RECOVERED };
+struct finish_out { enum finished finished; bool lease_gap; };
+
+struct interrupt_in {
+        const char *owner;
+        bool trees_gone;             /* false: records with a task tree keep their slot (`ending`) */
+};
+struct interrupt_out { struct ended_record *ended; size_t ended_count; };
+
+struct history_in {
+        const char *task;            /* NULL: all */
+        int state;                   /* enum state, or -1 */
+        struct instant since;        /* INSTANT_NONE: no bound */
+        unsigned limit;              /* 1..1000 */
+};
+struct history_row {
+        bool range;                  /* then occ, trig, fence are "" and first..last, count hold */
+        char occ[OCC_TEXT], trig[TRIG_TEXT], fence[FENCE_TEXT], owner[OWNER_TEXT];
+        char scope_key[NODE_ID_MAX], task[TASK_NAME_MAX];
+        unsigned shard;
+        struct instant planned, last;
+        uint64_t count;
+        enum state state;
+        enum cause cause;
+        enum result result;
+        struct stamp started, ended; /* ns 0: none */
+        int code;
+        char *text, *error;          /* owned by the call */
+        size_t text_len;
+};
+struct history_out { struct history_row *rows; size_t count; };
+
+struct ledger_call {
+        enum ledger_op op;
+        union {
+                struct lead_in lead; struct define_in define; struct register_in reg; struct peek_in peek;
+                struct claim_in claim; struct revoke_in revoke; struct renew_in renew;
+                struct finish_in finish; struct interrupt_in interrupt; struct history_in history;
+        } in;
+        union {
+                struct lead_out lead; struct define_out define; struct register_out reg; struct peek_out peek;
+                struct claim_out claim; struct revoke_out revoke; struct renew_out renew;
+                struct finish_out finish; struct interrupt_out interrupt; struct history_out history;
+        } out;
+        int error;
+        char why[160];               /* for people, when error is not 0 or the outcome is HALTED */
+        void (*done)(struct ledger_call *call);
+        void *arg;
+
+        /* the ledger's own */
+        struct ledger_call *next;
+        struct mono sent;
+        unsigned tries;
+};
+
+/* Frees what `out` owns; the call itself is the caller's. */
+void ledger_call_done(struct ledger_call *c);
+
+struct ledger_options {
+        const struct config *config;     /* borrowed, outlives the ledger */
+        const char *node, *owner, *boot; /* borrowed */
+        uint64_t life;                   /* 0: a reader that must not create or change anything */
+        bool read_only;
+};
+
+/* Called when the ledger goes down or comes back, or halts: for log lines, readiness and alerts. */
+enum ledger_health { LEDGER_UP, LEDGER_DOWN, LEDGER_HALTED };
+typedef void (*ledger_health_cb)(enum ledger_health h, const char *why, void *arg);
+
+struct ledger_kind {
+        const char *name;                /* "sqlite", "redis" */
+        /* Starts opening; calls may be sent at once and wait for it. -errno only for what can never work. */
+        int (*open)(uv_loop_t *loop, const struct ledger_options *o, ledger_health_cb health, void *arg,
+                    struct ledger **ret);
+        void (*send)(struct ledger *l, struct ledger_call *call);
+        /* `closed` runs later, once, on the loop; the ledger is gone then. */
+        void (*close)(struct ledger *l, void (*closed)(void *arg), void *arg);
+};
+
+extern const struct ledger_kind ledger_sqlite, ledger_redis;
+
+/* Every implementation's struct begins with this. */
+struct ledger {
+        const struct ledger_kind *kind;
+};
+
+static inline void ledger_send(struct ledger *l, struct ledger_call *c)
+{
+        l->kind->send(l, c);
+}
+
+static inline void ledger_close(struct ledger *l, void (*closed)(void *arg), void *arg)
+{
+        l->kind->close(l, closed, arg);
+}
+
+#endif
