@@ -43,7 +43,7 @@ struct history_keep {
 };
 
 struct http_target {
-        char *url;             /* absolute, or a path on http_base; effective value */
+        char *url;             /* effective value, always absolute: a path is joined to http_base */
         char *method;          /* GET by default, POST with a body */
         struct text_list headers;  /* "Name: value" */
         char *body;            /* NULL: none */
@@ -90,6 +90,17 @@ struct task {
         char def_hash[17];           /* everything else */
 };
 
+/* What is told about an event. Read and checked; telling comes with a later version. */
+struct alert {
+        struct place place;
+        struct text_list on;         /* names of events, see alert_events */
+        enum runner_type runner;     /* http or exec */
+        struct http_target http;
+        struct exec_target exec;
+};
+
+extern const char *const alert_events[];
+
 struct recycle { int64_t max_age_ms; uint64_t max_runs; uint64_t max_rss; unsigned jitter_percent; };
 
 struct config {
@@ -107,7 +118,7 @@ struct config {
         enum log_sync log_sync;
         enum durability durability;
         struct {
-                char *url;           /* NULL: no redis */
+                char *url;           /* NULL: no redis; without credentials, which go to user and password */
                 char *app, *group;   /* onced, default */
                 char *user, *password;   /* password is a secret: never dumped */
                 unsigned wait_replicas;
@@ -126,8 +137,12 @@ struct config {
         bool give_up, allow_network_fs;
         struct recycle recycle;
         unsigned tick_limit, max_handles;
-        struct task *tasks;          /* owned */
+        struct task *tasks;          /* owned; in the order of the files */
         size_t task_count;
+        const struct task **by_name; /* owned array for config_task, sorted */
+        struct alert *alerts;        /* owned */
+        size_t alert_count;
+        struct text_list files;      /* what was read: the file itself, then its includes */
         char hash[17];               /* over the effective values: names this configuration in logs */
 };
 
@@ -139,6 +154,9 @@ struct config *config_free(struct config *c);   /* NULL is fine; returns NULL */
 /* Effective values as YAML that config_load reads back to the same tree; secrets as "(secret)". */
 struct buf;
 void config_dump(const struct config *c, struct buf *ret);
+
+/* Every key with type, default, range and help, one a line: the documentation from the table itself. */
+void config_keys(struct buf *ret);
 
 const struct task *config_task(const struct config *c, const char *name);   /* NULL: no such task */
 

@@ -1,0 +1,109 @@
+/* Complaints are kept whole until the end of reading, so that a person sees all of them at once. */
+#include "common/complaint.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+void complaints_done(struct complaints *c)
+{
+        for (size_t i = 0; i < c->count; i++) {
+                free(c->list[i].text);
+                free((void *) (uintptr_t) c->list[i].place.file);
+        }
+        free(c->list);
+        *c = COMPLAINTS_NONE;
+}
+
+static struct complaint *complaint_new(struct complaints *c)
+{
+        if (c->count >= COMPLAINTS_MAX) {
+                c->dropped++;
+                return NULL;
+        }
+        struct complaint *list = realloc(c->list, (c->count + 1) * sizeof(*list));
+        if (!list) {
+                c->dropped++;
+                return NULL;
+        }
+        c->list = list;
+        return &list[c->count];
+}
+
+void complain(struct complaints *c, enum severity severity, struct place place, const char *format, ...)
+{
+        va_list ap;
+        char *text = NULL;
+
+        c->errors += severity == SEVERITY_ERROR;
+        c->warnings += severity == SEVERITY_WARNING;
+        struct complaint *new = complaint_new(c);
+        if (!new)
+                return;
+        va_start(ap, format);
+        int n = vasprintf(&text, format, ap);
+        va_end(ap);
+        place.file = place.file ? strdup(place.file) : NULL;
+        *new = (struct complaint) { .severity = severity, .place = place, .text = n < 0 ? NULL : text };
+        c->count++;
+}
+
+void complaints_print(const struct complaints *c, FILE *out)
+{
+        static const char *const words[] = { "note", "warning", "error" };
+
+        for (size_t i = 0; i < c->count; i++) {
+                const struct complaint *x = &c->list[i];
+                if (x->place.file && x->place.line)
+                        fprintf(out, "%s:%u:%u: ", x->place.file, x->place.line, x->place.column);
+                else if (x->place.file)
+                        fprintf(out, "%s: ", x->place.file);
+                fprintf(out, "%s: %s\n", words[x->severity], x->text ? x->text : "out of memory");
+        }
+        if (c->dropped)
+                fprintf(out, "%zu more are not shown\n", c->dropped);
+}
+
+#define WORD_MAX 64
+
+/* Levenshtein distance of two words of up to WORD_MAX bytes, one row at a time. */
+static size_t edit_distance(const char *a, const char *b)
+{
+        size_t row[WORD_MAX + 1];
+        size_t la = strlen(a), lb = strlen(b);
+
+        if (la > WORD_MAX || lb > WORD_MAX)
+                return SIZE_MAX;
+        for (size_t j = 0; j <= lb; j++)
+                row[j] = j;
+        for (size_t i = 1; i <= la; i++) {
+                size_t diagonal = row[0];
+                row[0] = i;
+                for (size_t j = 1; j <= lb; j++) {
+                        size_t best = diagonal + (a[i - 1] != b[j - 1]);
+                        diagonal = row[j];
+                        if (row[j] + 1 < best)
+                                best = row[j] + 1;
+                        if (row[j - 1] + 1 < best)
+                                best = row[j - 1] + 1;
+                        row[j] = best;
+                }
+        }
+        return row[lb];
+}
+
+const char *nearest_word(const char *text, const char *const *words)
+{
+        const char *nearest = NULL;
+        size_t limit = strlen(text) / 3 + 2;   /* farther away it is another word, not a slip */
+
+        for (; *words; words++) {
+                size_t d = edit_distance(text, *words);
+                if (d < limit) {
+                        limit = d;
+                        nearest = *words;
+                }
+        }
+        return nearest;
+}

@@ -1,0 +1,87 @@
+/* The interval grid: anchor + k * every for every whole k. All arithmetic is taken from the grid, never
+ * from a clock or a last run, so that lateness and restarts cannot shift it. */
+#include "common/schedule/schedule.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+int schedule_every(int64_t every_ms, int64_t anchor_ms, struct schedule *ret)
+{
+        if (every_ms < EVERY_MIN_MS || every_ms > EVERY_MAX_MS)
+                return -ERANGE;
+        *ret = (struct schedule) { .kind = SCHEDULE_EVERY, .every_ms = every_ms, .anchor_ms = anchor_ms };
+        return 0;
+}
+
+/* Milliseconds from the newest grid point at or before `at` to `at`: 0 on the grid. Both remainders are taken
+ * before they are subtracted, so that no anchor and no instant can overflow. */
+static int64_t past_grid(const struct schedule *s, struct instant at)
+{
+        int64_t d = at.ms % s->every_ms - s->anchor_ms % s->every_ms;
+
+        d %= s->every_ms;
+        return d < 0 ? d + s->every_ms : d;
+}
+
+int schedule_next(const struct schedule *s, struct instant after, struct instant *ret)
+{
+        if (s->kind != SCHEDULE_EVERY)
+                return -ENOENT;
+        return __builtin_add_overflow(after.ms, s->every_ms - past_grid(s, after), &ret->ms) ? -ENOENT : 0;
+}
+
+int schedule_last(const struct schedule *s, struct instant at, struct instant *ret)
+{
+        if (s->kind != SCHEDULE_EVERY)
+                return -ENOENT;
+        return __builtin_sub_overflow(at.ms, past_grid(s, at), &ret->ms) ? -ENOENT : 0;
+}
+
+uint64_t schedule_count(const struct schedule *s, struct instant after, struct instant upto)
+{
+        struct instant first;
+
+        if (upto.ms <= after.ms || schedule_next(s, after, &first) < 0 || first.ms > upto.ms)
+                return 0;
+        return ((uint64_t) upto.ms - (uint64_t) first.ms) / (uint64_t) s->every_ms + 1;
+}
+
+bool schedule_has(const struct schedule *s, struct instant i)
+{
+        return s->kind == SCHEDULE_EVERY && past_grid(s, i) == 0;
+}
+
+int64_t schedule_interval_ms(const struct schedule *s, struct instant i)
+{
+        struct instant next;
+
+        return schedule_next(s, i, &next) < 0 ? 0 : next.ms - i.ms;
+}
+
+static void span_words(int64_t ms, char *ret, size_t room)
+{
+        static const struct { int64_t ms; const char *unit; } units[] = {
+                { MS_PER_DAY, "d" }, { 3600000, "h" }, { 60000, "m" }, { 1000, "s" }, { 1, "ms" },
+        };
+        size_t i = 0;
+
+        while (ms % units[i].ms != 0)
+                i++;
+        (void) snprintf(ret, room, "%" PRId64 "%s", ms / units[i].ms, units[i].unit);
+}
+
+void schedule_text(const struct schedule *s, char *ret, size_t room)
+{
+        char span[32];
+
+        if (s->kind != SCHEDULE_EVERY) {
+                (void) snprintf(ret, room, "none");
+                return;
+        }
+        span_words(s->every_ms, span, sizeof(span));
+        if (s->anchor_ms == 0)
+                (void) snprintf(ret, room, "every %s", span);
+        else
+                (void) snprintf(ret, room, "every %s anchor %" PRId64, span, s->anchor_ms);
+}
