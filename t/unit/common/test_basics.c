@@ -1,0 +1,290 @@
+/* Clocks as text, buffers, heap, files, processes, complaints and the log. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/complaint.h"
+#include "common/file.h"
+#include "common/heap.h"
+#include "common/log.h"
+#include "common/node_id.h"
+#include "common/process.h"
+#include "t/unit/cases.h"
+
+static void instants_are_read_back_as_written(void **state)
+{
+        static const struct { const char *text; int64_t ms; } cases[] = {
+                { "1970-01-01T00:00:00.000Z", 0 },
+                { "1969-12-31T23:59:59.999Z", -1 },
+                { "2024-02-29T12:00:00.123Z", 1709208000123 },
+                { "2026-11-30T17:00:00.000Z", 1796058000000 },
+                { "1600-02-29T00:00:00.000Z", -11670998400000 },
+        };
+        (void) state;
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char text[STAMP_TEXT];
+                struct instant got;
+                assert_int_equal(instant_parse(cases[i].text, &got), 0);
+                assert_int_equal(got.ms, cases[i].ms);
+                instant_text(got, text);
+                assert_string_equal(text, cases[i].text);
+        }
+}
+
+static void other_spellings_of_an_instant_are_read(void **state)
+{
+        struct instant i;
+
+        (void) state;
+        assert_int_equal(instant_parse("1970-01-01t01:00:00.5+01:00", &i), 0);
+        assert_int_equal(i.ms, 500);
+        assert_int_equal(instant_parse("1969-12-31 19:00:00.1239-05:00", &i), 0);
+        assert_int_equal(i.ms, 123);
+}
+
+static void what_is_no_instant_is_refused(void **state)
+{
+        static const char *const bad[] = {
+                "", "2024", "2023-02-29T00:00:00Z", "2024-13-01T00:00:00Z", "2024-00-01T00:00:00Z",
+                "2024-01-01T24:00:00Z", "2024-01-01T00:60:00Z", "2024-01-01T00:00:60Z", "2024-01-01T00:00:00",
+                "2024-01-01T00:00:00.Z", "2024-01-01T00:00:00Zx", "2024-01-01T00:00:00+24:00",
+        };
+        struct instant i;
+
+        (void) state;
+        for (size_t k = 0; k < ARRAY_SIZE(bad); k++)
+                if (instant_parse(bad[k], &i) != -EINVAL)
+                        fail_msg("taken: %s", bad[k]);
+}
+
+static void any_bytes_become_valid_json(void **state)
+{
+        _cleanup_(buf_done) struct buf b = BUF_EMPTY;
+        static const char bytes[] = "a\"\\\n\t\x01\x7f\0" "\xff\xc3\xa4\xed\xa0\x80\xf5\xe0\x80\x80\xf0\x9f\x98\x80\xc3";
+
+        (void) state;
+        buf_json(&b, bytes, sizeof(bytes) - 1);
+        json_t *v = json_loads(b.data, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        assert_non_null(v);
+        assert_non_null(strstr(json_string_value(v) + 8, "\xc3\xa4"));
+        assert_non_null(strstr(json_string_value(v) + 8, "\xf0\x9f\x98\x80"));
+        json_decref(v);
+}
+
+static void a_buffer_hands_over_what_was_added(void **state)
+{
+        struct buf b = BUF_EMPTY;
+
+        (void) state;
+        assert_string_equal(buf_string(&b), "");
+        for (int i = 0; i < 1000; i++)
+                buf_format(&b, "%d,", i);
+        buf_drop_front(&b, 2);
+        assert_memory_equal(b.data, "1,2,", 4);
+        _cleanup_(freep) char *text = buf_take(&b);
+        assert_int_equal(strlen(text), 3888);
+        assert_null(b.data);
+}
+
+struct number {
+        struct heap_node node;
+        int value;
+};
+
+static bool number_less(const struct heap_node *a, const struct heap_node *b)
+{
+        return ((const struct number *) (const void *) a)->value < ((const struct number *) (const void *) b)->value;
+}
+
+static void a_heap_gives_the_smallest_first_after_any_change(void **state)
+{
+        struct number n[200];
+        struct heap h;
+        unsigned seed = 7;
+        int last = -1;
+
+        (void) state;
+        heap_init(&h, number_less);
+        for (size_t i = 0; i < ARRAY_SIZE(n); i++) {
+                n[i] = (struct number) { .value = rand_r(&seed) % 1000 };
+                assert_int_equal(heap_insert(&h, &n[i].node), 0);
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(n); i += 3) {
+                n[i].value = rand_r(&seed) % 1000;
+                heap_moved(&h, &n[i].node);
+        }
+        for (size_t i = 1; i < ARRAY_SIZE(n); i += 3)
+                heap_remove(&h, &n[i].node);
+        heap_remove(&h, &n[1].node);   /* in no heap any more: nothing happens */
+        size_t left = h.count;
+        for (struct heap_node *top; (top = heap_top(&h)); left--) {
+                int value = container_of(top, struct number, node)->value;
+                assert_true(value >= last);
+                last = value;
+                heap_remove(&h, top);
+        }
+        assert_int_equal(left, 0);
+        heap_done(&h);
+}
+
+static void make_folder(char *path)
+{
+        strcpy(path, "/tmp/onced-test-XXXXXX");
+        assert_non_null(mkdtemp(path));
+}
+
+static void remove_folder(const char *path)
+{
+        char command[256];
+
+        (void) snprintf(command, sizeof(command), "rm -rf '%s'", path);
+        assert_int_equal(system(command), 0);
+}
+
+static void files_are_read_within_their_limit_only(void **state)
+{
+        char dir[64], path[128];
+        _cleanup_(buf_done) struct buf b = BUF_EMPTY;
+
+        (void) state;
+        make_folder(dir);
+        (void) snprintf(path, sizeof(path), "%s/f", dir);
+        assert_int_equal(file_replace(path, "12345", 5, 0600), 0);
+        assert_int_equal(file_read(path, 5, &b), 0);
+        assert_string_equal(b.data, "12345");
+        assert_int_equal(file_read(path, 4, &b), -EFBIG);
+        assert_int_equal(file_read(dir, 100, &b), -EISDIR);
+        assert_int_equal(mkfifo("/tmp/onced-test-fifo", 0600) == 0 || errno == EEXIST, 1);
+        assert_int_equal(file_read("/tmp/onced-test-fifo", 100, &b), -EINVAL);
+        (void) unlink("/tmp/onced-test-fifo");
+        remove_folder(dir);
+}
+
+static void a_node_remembers_itself(void **state)
+{
+        char dir[64], path[128];
+        struct node_id n, got;
+
+        (void) state;
+        make_folder(dir);
+        assert_int_equal(node_id_read(dir, &got), -ENOENT);
+        assert_int_equal(node_id_make(&n), 0);
+        strcpy(n.incarnation, "0123456789abcdef0123456789abcdef");
+        n.life = 18446744073709551615ULL;
+        n.clean = true;
+        assert_int_equal(node_id_write(dir, &n), 0);
+        assert_int_equal(node_id_read(dir, &got), 0);
+        assert_string_equal(got.node, n.node);
+        assert_string_equal(got.incarnation, n.incarnation);
+        assert_true(got.life == n.life && got.clean);
+        (void) snprintf(path, sizeof(path), "%s/node_id", dir);
+        assert_int_equal(file_replace(path, "node a-1\ncolour blue\n", 21, 0600), 0);
+        assert_int_equal(node_id_read(dir, &got), -EINVAL);
+        remove_folder(dir);
+}
+
+static void a_process_is_told_from_its_successor(void **state)
+{
+        struct process_id me, child;
+
+        (void) state;
+        assert_int_equal(process_identify(getpid(), &me), 0);
+        assert_true(process_alive(&me));
+        pid_t pid = fork();
+        if (pid == 0)
+                for (;;)
+                        (void) pause();
+        assert_int_equal(process_identify(pid, &child), 0);
+        struct process_id other = child;
+        strcpy(other.start, me.start);
+        other.start[0] ^= 1;
+        assert_false(process_alive(&other));
+        (void) kill(pid, SIGKILL);
+        siginfo_t info;
+        assert_int_equal(waitid(P_PID, (id_t) pid, &info, WEXITED | WNOWAIT), 0);
+        assert_false(process_alive(&child));   /* a zombie does not run */
+        (void) waitpid(pid, NULL, 0);
+        assert_int_equal(process_identify(pid, &child), -ESRCH);
+}
+
+static void the_nearest_word_is_found_and_far_ones_are_not(void **state)
+{
+        static const char *const words[] = { "dedicated", "flock", "redis", NULL };
+
+        (void) state;
+        assert_string_equal(nearest_word("reddis", words), "redis");
+        assert_string_equal(nearest_word("flok", words), "flock");
+        assert_null(nearest_word("zzzzzz", words));
+}
+
+static void complaints_beyond_the_limit_are_counted(void **state)
+{
+        struct complaints c = COMPLAINTS_NONE;
+        struct place p = { "f.yaml", 3, 4 };
+        char *text = NULL;
+        size_t size;
+
+        (void) state;
+        for (int i = 0; i < COMPLAINTS_MAX + 5; i++)
+                complain(&c, SEVERITY_ERROR, p, "number %d", i);
+        assert_int_equal(c.errors, COMPLAINTS_MAX + 5);
+        assert_int_equal(c.dropped, 5);
+        FILE *out = open_memstream(&text, &size);
+        complaints_print(&c, out);
+        (void) fclose(out);
+        assert_memory_equal(text, "f.yaml:3:4: error: number 0\n", 28);
+        assert_non_null(strstr(text, "5 more are not shown"));
+        free(text);
+        complaints_done(&c);
+}
+
+static void a_log_message_cannot_forge_a_line(void **state)
+{
+        int p[2];
+        char line[512];
+
+        (void) state;
+        assert_int_equal(pipe2(p, O_CLOEXEC), 0);
+        int before = log_use_fd(p[1]);
+        log_identity("test");
+        assert_int_equal(log_error(-ENOENT, "a\nb %s", "c"), -ENOENT);
+        log_debug("not shown at level info");
+        (void) log_use_fd(before);
+        (void) close(p[1]);
+        ssize_t n = read(p[0], line, sizeof(line) - 1);
+        assert_true(n > 0);
+        line[n] = '\0';
+        assert_non_null(strstr(line, "error   test["));
+        assert_non_null(strstr(line, "a b c: No such file or directory\n"));
+        assert_null(strchr(strchr(line, '\n') + 1, '\n'));
+        (void) close(p[0]);
+}
+
+int main(int argc, char **argv)
+{
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(instants_are_read_back_as_written),
+                cmocka_unit_test(other_spellings_of_an_instant_are_read),
+                cmocka_unit_test(what_is_no_instant_is_refused),
+                cmocka_unit_test(any_bytes_become_valid_json),
+                cmocka_unit_test(a_buffer_hands_over_what_was_added),
+                cmocka_unit_test(a_heap_gives_the_smallest_first_after_any_change),
+                cmocka_unit_test(files_are_read_within_their_limit_only),
+                cmocka_unit_test(a_node_remembers_itself),
+                cmocka_unit_test(a_process_is_told_from_its_successor),
+                cmocka_unit_test(the_nearest_word_is_found_and_far_ones_are_not),
+                cmocka_unit_test(complaints_beyond_the_limit_are_counted),
+                cmocka_unit_test(a_log_message_cannot_forge_a_line),
+        };
+        return RUN_CASES(argc, argv, "basics", tests);
+}
