@@ -91,6 +91,7 @@ void place_set_current(struct board_place *p, const char *occ, const char *task)
 struct board_row *place_row(struct board_place *p, const char *task);   /* never NULL: `_other` at the end */
 void row_attempt(struct board_row *r, enum outcome o);
 void row_started(struct board_row *r, struct instant planned, int64_t late_us);
+/* run_us < 0: it never started (skipped, missed): counted by state alone. */
 void row_finished(struct board_row *r, enum state s, enum result res, int64_t run_us);
 void row_next(struct board_row *r, struct instant next);
 
