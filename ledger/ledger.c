@@ -1,0 +1,47 @@
+/* What every ledger shares: the names of the operations and the end of a call. */
+#include "ledger/ledger.h"
+
+#include <stdlib.h>
+
+const char *const ledger_op_names[] = {
+        [LEDGER_LEAD] = "lead",       [LEDGER_DEFINE] = "define", [LEDGER_REGISTER] = "register",
+        [LEDGER_PEEK] = "peek",       [LEDGER_CLAIM] = "claim",   [LEDGER_REVOKE] = "revoke",
+        [LEDGER_RENEW] = "renew",     [LEDGER_FINISH] = "finish", [LEDGER_INTERRUPT] = "interrupt",
+        [LEDGER_HISTORY] = "history", [LEDGER_OP_COUNT_] = NULL,
+};
+
+static void free_history(struct history_out *h)
+{
+        for (size_t i = 0; i < h->count; i++) {
+                free(h->rows[i].text);
+                free(h->rows[i].error);
+        }
+        free(h->rows);
+        *h = (struct history_out) { 0 };
+}
+
+void ledger_call_done(struct ledger_call *c)
+{
+        switch (c->op) {
+        case LEDGER_LEAD:
+                free(c->out.lead.ended);
+                c->out.lead.ended = NULL;
+                c->out.lead.ended_count = 0;
+                break;
+        case LEDGER_CLAIM:
+                free(c->out.claim.ended);
+                c->out.claim.ended = NULL;
+                c->out.claim.ended_count = 0;
+                break;
+        case LEDGER_INTERRUPT:
+                free(c->out.interrupt.ended);
+                c->out.interrupt.ended = NULL;
+                c->out.interrupt.ended_count = 0;
+                break;
+        case LEDGER_HISTORY:
+                free_history(&c->out.history);
+                break;
+        default:
+                break;
+        }
+}

@@ -1,0 +1,123 @@
+/* The rules of once, as pure functions; the header lists them. No rule reads a clock or a store. */
+#include "ledger/rules.h"
+
+#include "common/record/names.h"
+
+static void answer(struct claim_verdict *v, enum outcome outcome, enum state state, enum cause cause)
+{
+        *v = (struct claim_verdict) { .outcome = outcome, .state = state, .cause = cause };
+}
+
+static void answer_again(const struct record_facts *r, struct claim_verdict *v)
+{
+        enum outcome again = OUTCOME_DONE;
+
+        if (r->own && r->state == STATE_RUNNING && r->in_slot)
+                again = OUTCOME_GRANTED;
+        else if (r->own && (r->state == STATE_SKIPPED || r->state == STATE_MISSED ||
+                            (r->state == STATE_UNKNOWN && r->cause == CAUSE_BARRIER)))
+                again = OUTCOME_DECIDED;
+        answer(v, again, r->state, r->cause);
+        v->replay = r->own;
+}
+
+static bool in_force(const struct claim_in *in, const struct unit_facts *u)
+{
+        return in->rev == u->rev && in->shards == u->shards && (in->term == 0 || in->term >= u->term);
+}
+
+static int64_t lateness_ms(struct instant planned, struct stamp now)
+{
+        return stamp_instant(now).ms - planned.ms;
+}
+
+static void settle_overlap(const struct claim_in *in, const struct unit_facts *u, struct claim_verdict *v)
+{
+        unsigned allowed = in->overlap == OVERLAP_CONCURRENT ? in->max_running : 1;
+
+        if (u->slots < allowed)
+                answer(v, OUTCOME_GRANTED, STATE_RUNNING, CAUSE_NONE);
+        else if (u->ending > 0 || in->overlap == OVERLAP_QUEUE)
+                /* A tree that outlives its worker is about to go: the instant may still run within grace. */
+                answer(v, OUTCOME_BUSY, STATE_RUNNING, CAUSE_NONE);
+        else
+                answer(v, OUTCOME_DECIDED, STATE_SKIPPED, CAUSE_OVERLAP);
+}
+
+void rules_claim(const struct claim_in *in, const struct record_facts *r, const struct unit_facts *u,
+                 struct claim_verdict *ret)
+{
+        bool gap_alone = instant_is_none(in->planned);
+
+        if (r->exists)
+                answer_again(r, ret);
+        else if (!u->registered)
+                answer(ret, OUTCOME_UNREGISTERED, STATE_RUNNING, CAUSE_NONE);
+        else if (!gap_alone && in->planned.ms <= u->cursor.ms)
+                answer(ret, OUTCOME_DONE, STATE_RUNNING, CAUSE_NONE);
+        else if (!in_force(in, u))
+                answer(ret, OUTCOME_STALE, STATE_RUNNING, CAUSE_NONE);
+        else if (!gap_alone && lateness_ms(in->planned, u->now) < -CLAIM_EARLY_MS)
+                answer(ret, OUTCOME_EARLY, STATE_RUNNING, CAUSE_NONE);
+        else if (in->expect.ms != u->cursor.ms)
+                answer(ret, OUTCOME_MOVED, STATE_RUNNING, CAUSE_NONE);
+        else if (gap_alone)
+                answer(ret, OUTCOME_DECIDED, rules_gap_state(in->gap_cause), in->gap_cause);
+        else if (!instant_is_none(u->barrier) && in->planned.ms <= u->barrier.ms)
+                answer(ret, OUTCOME_DECIDED, STATE_UNKNOWN, CAUSE_BARRIER);
+        else if (!in->catch_up && lateness_ms(in->planned, u->now) > in->grace_ms)
+                answer(ret, OUTCOME_DECIDED, STATE_MISSED, CAUSE_LATE);
+        else
+                settle_overlap(in, u, ret);
+}
+
+enum state rules_gap_state(enum cause cause)
+{
+        switch (cause) {
+        case CAUSE_MISFIRE:
+        case CAUSE_DISABLED:
+        case CAUSE_REVISED:
+        case CAUSE_OVERLAP:
+        case CAUSE_NOT_OWNER:
+        case CAUSE_QUEUE_FULL:
+                return STATE_SKIPPED;
+        case CAUSE_BARRIER:
+                return STATE_UNKNOWN;
+        default:
+                return STATE_MISSED;
+        }
+}
+
+enum revoked rules_revoke(const struct revoke_in *in, const struct record_facts *r, const struct unit_facts *u)
+{
+        if (r->exists) {
+                bool abandoned = r->state == STATE_MISSED && r->cause == CAUSE_ABANDONED;
+                return r->own && (r->state == STATE_RUNNING || abandoned) ? REVOKED_ABANDONED : REVOKED_DECIDED;
+        }
+        if (u->registered && in->planned.ms <= u->cursor.ms)
+                return REVOKED_DECIDED;
+        /* A cursor elsewhere means that somebody else decides what lies in between, this instant included. */
+        if (lateness_ms(in->planned, u->now) > in->grace_ms && u->registered && in->expect.ms == u->cursor.ms)
+                return REVOKED_ABANDONED;
+        if (!instant_is_none(in->not_after) && stamp_instant(u->now).ms <= in->not_after.ms)
+                return REVOKED_WAIT;
+        return REVOKED_FREE;
+}
+
+enum finish_verdict rules_finish(const struct finish_in *in, const struct record_facts *r)
+{
+        if (!r->exists || (r->state == STATE_UNKNOWN && r->cause == CAUSE_BARRIER))
+                return FINISH_RECOVER;
+        if (!r->own)
+                return FINISH_FENCED;
+        if (r->state == STATE_RUNNING)
+                return FINISH_WRITE;
+        return r->state == in->state ? FINISH_KNOWN : FINISH_FENCED;
+}
+
+int64_t rules_fence(int64_t newest, struct stamp now)
+{
+        int64_t by_time = now.ns / NS_PER_US;
+
+        return by_time > newest ? by_time : newest + 1;
+}

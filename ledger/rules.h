@@ -1,0 +1,74 @@
+/* The rules of once, as pure functions: given what the store knows, what becomes of a claim, a revoke, a
+ * finish. SQLite calls them inside its transaction; the Redis scripts follow them line by line. */
+#ifndef ONCED_RULES_H
+#define ONCED_RULES_H
+
+#include "ledger/ledger.h"
+
+/* A claimer's clock may be ahead of the store's by this much before it is sent away as EARLY. */
+#define CLAIM_EARLY_MS 50LL
+
+/* What the store holds on one occurrence. */
+struct record_facts {
+        bool exists;
+        bool own;                /* its token is the caller's */
+        bool in_slot;            /* it holds a run slot of its unit */
+        enum state state;
+        enum cause cause;
+};
+
+/* What the store holds when a claim or a revoke is decided; all read in the same transaction. */
+struct unit_facts {
+        struct stamp now;        /* the store's clock */
+        struct instant barrier;  /* nothing at or before it may be started; INSTANT_NONE: no barrier */
+        bool registered;
+        struct instant cursor;
+        uint64_t rev, term;      /* in force; 0: none */
+        unsigned shards;
+        unsigned slots;          /* taken, the ending ones included */
+        unsigned ending;         /* interrupted, their task trees not proven gone */
+};
+
+struct claim_verdict {
+        enum outcome outcome;
+        enum state state;        /* DECIDED: what is to be recorded, or was by the same call before */
+        enum cause cause;
+        bool replay;             /* the same token asked before: the same answer, nothing is written */
+};
+
+/* The rules of a claim, the first that fits wins:
+ *  1 known to the store: the same token gets its answer again, any other DONE
+ *  2 the unit has no cursor                          UNREGISTERED
+ *  3 planned at or before the cursor                 DONE
+ *  4 revision, shard count or term not in force      STALE   (before anything is written)
+ *  5 planned ahead of the store's clock              EARLY
+ *  6 the cursor is not the expected one              MOVED   (or instants in between would be buried)
+ *  7 planned at or before the barrier                DECIDED unknown(barrier)
+ *  8 later than grace, and no catch_up               DECIDED missed(late)
+ *  9 no slot free: ending ones or a queue            BUSY, nothing written; else DECIDED skipped(overlap)
+ * 10                                                 GRANTED
+ * GRANTED and DECIDED move the cursor to planned and write the gap's range record in the same step. A gap
+ * alone (no planned) passes 2, 4 and 6 and is then DECIDED by its cause. */
+void rules_claim(const struct claim_in *in, const struct record_facts *r, const struct unit_facts *u,
+                 struct claim_verdict *ret);
+
+/* How a range that was given up for `cause` is recorded: as skipped on purpose, or missed. */
+enum state rules_gap_state(enum cause cause);
+
+/* REVOKED_ABANDONED on an own running record or on none: missed(abandoned) is to be written. */
+enum revoked rules_revoke(const struct revoke_in *in, const struct record_facts *r, const struct unit_facts *u);
+
+/* What a finish does to the record. */
+enum finish_verdict {
+        FINISH_WRITE,      /* running under this token: the final record, slot freed */
+        FINISH_KNOWN,      /* the same final record stands: an earlier reply was lost */
+        FINISH_FENCED,     /* ended otherwise, or another's: stays as it is */
+        FINISH_RECOVER,    /* the store lost the claim: the owner's word restores it */
+};
+enum finish_verdict rules_finish(const struct finish_in *in, const struct record_facts *r);
+
+/* The next fence: above every one before, also when the store lost its counter (1e6 a second would be
+ * needed to overtake the clock). */
+int64_t rules_fence(int64_t newest, struct stamp now);
+
+#endif
