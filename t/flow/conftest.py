@@ -1,0 +1,61 @@
+"""Fixtures that end what a test has started, and keep its folder when it fails."""
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import kit  # noqa: E402
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    if call.when == "call":
+        item.failed = outcome.get_result().failed
+
+
+@pytest.fixture
+def folder(request):
+    # A short path: the name of a unix socket has room for 107 bytes.
+    path = pathlib.Path(tempfile.mkdtemp(prefix="onced-"))
+    yield path
+    if getattr(request.node, "failed", False):
+        print(f"kept: {path}")
+        for output in path.glob("*/output.txt"):
+            print(f"--- {output}\n{output.read_text(errors='replace')[-6000:]}")
+    else:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def node(folder):
+    """Makes nodes; all of them end with the test, and none may have printed a sanitizer's report."""
+    made = []
+
+    def make(config, env=None, name="node"):
+        made.append(kit.Node(folder, config, env, name))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()
+    for one in made:
+        text = one.text() if one.output.exists() else ""
+        assert "AddressSanitizer" not in text and "runtime error:" not in text and "LeakSanitizer" not in text, text
+
+
+@pytest.fixture
+def sink():
+    one = kit.Sink()
+    yield one
+    one.end()
+
+
+@pytest.fixture
+def redis(folder):
+    one = kit.Redis(folder / "redis")
+    yield one
+    one.end()
