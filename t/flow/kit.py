@@ -2,6 +2,7 @@
 Everything lives in a folder of the test and ends with it; only processes that were started here are ended."""
 import collections
 import contextlib
+import datetime
 import glob
 import http.server
 import json
@@ -12,7 +13,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 
@@ -327,6 +327,12 @@ class Redis:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(10)
+
+
+def seconds_of(text):
+    """A line's wall time as seconds since the epoch."""
+    return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(
+        tzinfo=datetime.timezone.utc).timestamp()
 
 
 def gaps(instants, every_ms):

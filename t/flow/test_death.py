@@ -42,7 +42,7 @@ def test_the_timer_worker_is_replaced_at_once(node):
         kit.wait_until(lambda: any(p != victim for p, t in n.titles().items() if "(timer)" in t), 5, "a successor")
         time.sleep(1)
         starts = [l["t"] for l in n.runs("t")]
-        first = min(t for t in map(kit_time, starts) if t > killed)
+        first = min(t for t in map(kit.seconds_of, starts) if t > killed)
         delays.append(first - killed)
         # Without waiting for a restart: the successor was alive before the death.
     assert min(delays) < 0.05, delays
@@ -50,12 +50,6 @@ def test_the_timer_worker_is_replaced_at_once(node):
     assert n.stop() == 0
     proof = n.prove()
     assert proof.code == 0, proof.raw
-
-
-def kit_time(text):
-    import datetime
-    return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(
-        tzinfo=datetime.timezone.utc).timestamp()
 
 
 @pytest.mark.parametrize("who", ["timer", "running", "all", "console"])
@@ -122,11 +116,11 @@ def test_interrupted_within_a_tenth_of_a_second(node):
     killed = time.time()
     line = kit.wait_until(lambda: [l for l in n.lines() if l["e"] == "finish"], 10, "a final record")[0]
     assert line["state"] == "interrupted" and line["of"] == child["trig"]
-    assert kit_time(line["t"]) - killed < 0.1 or kit.alive(child["pid"])
+    assert kit.seconds_of(line["t"]) - killed < 0.1 or kit.alive(child["pid"])
     kit.wait_until(lambda: len(n.runs("deaf")) > 1, 10, "the next run")
     second = n.runs("deaf")[1]
     assert not kit.alive(child["pid"])
-    assert kit_time(second["t"]) - killed > 1.5, "started beside the tree of the dead one"
+    assert kit.seconds_of(second["t"]) - killed > 1.5, "started beside the tree of the dead one"
     n.signal(signal.SIGQUIT)
     assert n.process.wait(30) == 1
     assert n.prove().code == 0

@@ -1,7 +1,6 @@
 """Starting, stopping, signals and exit codes, as process managers and people meet them."""
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import subprocess
@@ -65,10 +64,8 @@ def test_notify_socket_hears_ready_and_stopping(node, folder):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_drain_lets_runs_finish(node, number):
-    n = node({"tasks": [{**TASK, "name": "slow", "every": "1s", "exec": ["/bin/sleep", "1"]}]})
-    n.tasks = None
-    n.configure({"tasks": [{"name": "slow", "every": "1s", "singleton": "flock", "timeout": "30s",
-                            "exec": ["/bin/sleep", "1"]}]})
+    n = node({"tasks": [{"name": "slow", "every": "1s", "singleton": "flock", "timeout": "30s",
+                         "exec": ["/bin/sleep", "1"]}]})
     n.start()
     kit.wait_until(lambda: [l for l in n.lines() if l["e"] == "child"], 8, "a run")
     assert n.stop(number) == 0
@@ -120,7 +117,7 @@ def test_quit_stops_fast(node):
 
 
 def test_usr1_opens_new_log_files(node):
-    n = node({"log": {"dir": "", "to": "file"}, "tasks": [TASK]})
+    n = node({"tasks": [TASK]})
     n.configure({"log": {"dir": str(n.folder / "log"), "to": "file"}, "tasks": [TASK]})
     n.start()
     log = pathlib.Path(n.logs, "onced.log")
@@ -194,4 +191,3 @@ def test_folders_that_cannot_be_made_are_named(node):
     n.start(ready=False)
     assert n.process.wait(20) == 73
     assert str(blocked) in n.text()
-    shutil.rmtree(n.folder / "run", ignore_errors=True)

@@ -1,6 +1,7 @@
 """The proof notices what is done to the logs."""
 import pathlib
 import shutil
+import subprocess
 import time
 
 import pytest
@@ -82,23 +83,19 @@ def test_a_missing_file_of_a_worker_is_noticed(logs):
     assert proof.code == 3 and path.name.split(".")[2] in proof.raw + proof.error
 
 
-def test_a_second_run_of_an_occurrence_is_a_duplicate(logs, folder):
-    # The same run told by two processes: take the granted run of one into the chain of nobody else is not
-    # possible, so a second node's evidence is made by a second, independent folder with the same task.
+def test_one_task_can_be_asked_for(logs):
     proof = kit.prove(logs, "--task", "f")
     assert [t["task"] for t in proof.report["tasks"]] == ["f"]
     assert proof.code == 0
 
 
 def test_a_window_limits_the_verdict(logs):
-    runs = sorted(kit.kit_instants(logs, "f")) if hasattr(kit, "kit_instants") else None
     whole = kit.prove(logs, "--task", "f").task("f")
     part = kit.prove(logs, "--task", "f", "--since", whole["first"], "--until", whole["first"]).task("f")
-    assert part["executions"] == 1 and whole["executions"] > 5, (part, runs)
+    assert part["executions"] == 1 and whole["executions"] > 5, part
 
 
 def test_usage_errors_are_named(folder):
-    import subprocess
     done = subprocess.run([kit.ONCED, "prove"], capture_output=True, text=True)
     assert done.returncode == 64 and done.stderr
     done = subprocess.run([kit.ONCED, "prove", str(folder / "nothing")], capture_output=True, text=True)
