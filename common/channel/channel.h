@@ -28,7 +28,21 @@ enum message_type {
         MESSAGE_TYPE_COUNT_
 };
 
-enum verb { VERB_NONE, VERB_RELOAD, VERB_DRAIN, VERB_RESUME, VERB_STOP, VERB_REOPEN, VERB_WORKERS };
+/* What can be asked of the master; its signals are the same verbs (supervisor/verb.c). */
+enum verb {
+        VERB_NONE,
+        VERB_RELOAD,
+        VERB_DRAIN,           /* without stopping */
+        VERB_RESUME,
+        VERB_STOP,            /* drain and stop; asked again: fast; a third time: kill */
+        VERB_REOPEN,
+        VERB_WORKERS,
+        VERB_STOP_FAST,
+        VERB_UPGRADE,
+        VERB_MORE,            /* one worker */
+        VERB_FEWER,
+        VERB_COUNT_
+};
 
 struct message {
         uint32_t layout;

@@ -1,0 +1,25 @@
+/* What the master stands on before it forks: its folders, and the name and life of its node. */
+#ifndef ONCED_GROUND_H
+#define ONCED_GROUND_H
+
+#include <stdint.h>
+
+#include "common/clock.h"
+#include "common/record/ids.h"
+
+struct config;
+
+struct ground {
+        int node_lock;                 /* owned; -1 none */
+        char node[NODE_ID_MAX];
+        char boot[BOOT_ID_TEXT];
+        uint64_t life;
+        char *triggers;                /* owned; <log.dir>/triggers */
+};
+
+/* Makes the folders, takes the node lock, reads or makes the node's identity. Logs why it fails.
+ * EXIT_FINE, or the code to exit with; EXIT_FINE with node_lock -1: told to stop before anything began. */
+int ground_lay(struct ground *g, const struct config *c);
+void ground_done(struct ground *g);
+
+#endif

@@ -1,0 +1,436 @@
+/* The master's life: ground, socket, scoreboard, then one loop over signalfd, pidfds, channels, tree pipes and a
+ * timerfd, until the end is over. It runs no task, opens no ledger and has no threads, so that a forked child
+ * starts from a clean sheet. */
+#include "supervisor/master.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/config/config.h"
+#include "common/exits.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "common/record/triglog.h"
+#include "supervisor/crew.h"
+#include "supervisor/ending.h"
+#include "supervisor/ground.h"
+#include "supervisor/hang.h"
+#include "supervisor/listener.h"
+#include "supervisor/notify.h"
+#include "supervisor/verb.h"
+
+#define GENERATION_FIRST 1
+
+struct master {
+        const struct config *config;
+        struct ground ground;
+        struct listener listener;
+        struct crew crew;
+        struct ending ending;
+        int signals, timer, log_fd;    /* owned; log_fd -1 while the log goes to stderr */
+        int notify_fd;                 /* taken over; -1 none or done */
+        struct pollfd *polls;          /* owned */
+        size_t polls_room;
+        struct mono wake;              /* when the timer goes off */
+        struct mono boot_deadline;     /* readiness is missed loudly, once; NEVER: ready or missed */
+        bool announced, degraded, sweep_again;
+        int64_t watchdog_ms;           /* 0: none */
+        struct mono watchdog_due;
+};
+
+void master_block_signals(void)
+{
+        sigset_t s;
+
+        verb_signals(&s);
+        (void) sigprocmask(SIG_BLOCK, &s, NULL);
+}
+
+/* Opens the log's file; without one the log stays where it is. */
+static int log_open(struct master *m)
+{
+        if (m->config->log.to != LOG_TO_FILE)
+                return 0;
+        _cleanup_(freep) char *path = path_join(m->config->log.dir, "onced.log");
+        if (!path)
+                return log_error(-ENOMEM, "log");
+        int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640);
+        if (fd < 0)
+                return log_error(-errno, "%s cannot be opened", path);
+        (void) log_use_fd(fd);
+        if (m->log_fd >= 0)
+                (void) close(m->log_fd);
+        m->log_fd = m->crew.log_fd = fd;
+        return 0;
+}
+
+static void reopen(struct master *m)
+{
+        log_info("reopening logs");
+        (void) log_open(m);
+        int r = triglog_rotate(m->crew.roster);
+        if (r < 0)
+                (void) log_error(r, "the roster cannot go on in a new file");
+        for (unsigned i = 0; i <= m->crew.workers_max; i++)
+                if (slot_lives(&m->crew.slots[i]))
+                        (void) crew_tell(&m->crew.slots[i], MESSAGE_REOPEN, m->log_fd);
+}
+
+static void more_or_fewer(struct crew *c, int change)
+{
+        int workers = (int) c->wanted + change;
+
+        if (c->ending)
+                return;
+        if (workers < 1 || workers > (int) c->workers_max) {
+                (void) log_warning(0, "the number of workers stays %u: from 1 to %u can be had", c->wanted,
+                                   c->workers_max);
+                return;
+        }
+        log_info("%d workers wanted, %u before", workers, c->wanted);
+        crew_want(c, (unsigned) workers);
+}
+
+static void on_verb(void *arg, enum verb verb)
+{
+        struct master *m = arg;
+
+        log_info("asked: %s", verb_name(verb));
+        switch (verb) {
+        case VERB_STOP:
+        case VERB_STOP_FAST:
+                ending_ask(&m->ending, &m->crew, verb == VERB_STOP_FAST);
+                break;
+        case VERB_REOPEN:
+                reopen(m);
+                break;
+        case VERB_MORE:
+                more_or_fewer(&m->crew, 1);
+                break;
+        case VERB_FEWER:
+                more_or_fewer(&m->crew, -1);
+                break;
+        default:
+                (void) log_warning(0, "%s comes with a later version; restart instead", verb_name(verb));
+        }
+}
+
+static void read_signals(struct master *m)
+{
+        struct signalfd_siginfo info;
+
+        /* Signals of one kind coalesce, so there are few to read. */
+        while (read(m->signals, &info, sizeof(info)) == (ssize_t) sizeof(info)) {
+                enum verb verb = verb_of_signal((int) info.ssi_signo);
+                if (verb != VERB_NONE)
+                        on_verb(m, verb);
+                else if (info.ssi_signo == SIGCHLD)
+                        m->sweep_again = true;
+        }
+}
+
+/* One entry of the poll set; -1 is skipped by the kernel. */
+static void poll_add(struct master *m, size_t at, int fd)
+{
+        m->polls[at] = (struct pollfd) { .fd = fd, .events = POLLIN };
+}
+
+/* Signals, timer, then pidfd and channel of each slot, then the trees of the dead. */
+static int poll_fill(struct master *m, size_t *ret_count)
+{
+        const struct crew *c = &m->crew;
+        size_t n = 2 + 2 * (c->workers_max + 1) + c->gones.count;
+
+        if (n > m->polls_room) {
+                struct pollfd *p = realloc(m->polls, 2 * n * sizeof(*p));
+                if (!p)
+                        return -ENOMEM;
+                m->polls = p;
+                m->polls_room = 2 * n;
+        }
+        size_t at = 0;
+        poll_add(m, at++, m->signals);
+        poll_add(m, at++, m->timer);
+        for (unsigned i = 0; i <= c->workers_max; i++) {
+                poll_add(m, at++, c->slots[i].pidfd);
+                poll_add(m, at++, c->slots[i].channel);
+        }
+        for (size_t i = 0; i < c->gones.count; i++)
+                poll_add(m, at++, c->gones.list[i].tree);
+        *ret_count = at;
+        return 0;
+}
+
+/* Found by descriptor: an entry of the list may have moved while deaths were handled, but its tree, still open,
+ * has kept its number. */
+static void tree_ended(struct crew *c, int fd)
+{
+        for (size_t i = 0; i < c->gones.count; i++)
+                if (c->gones.list[i].tree == fd) {
+                        gone_tree_ended(&c->gones.list[i]);
+                        return;
+                }
+}
+
+/* Deaths first: the next timer worker is not to wait for anything. */
+static void poll_answer(struct master *m, size_t count)
+{
+        struct crew *c = &m->crew;
+        const struct pollfd *children = m->polls + 2, *trees = children + 2 * (c->workers_max + 1);
+
+        for (unsigned i = 0; i <= c->workers_max; i++)
+                if (children[2 * i].revents)
+                        (void) crew_reap(c, &c->slots[i]);
+        for (const struct pollfd *p = trees; p < m->polls + count; p++)
+                if (p->revents)
+                        tree_ended(c, p->fd);
+        for (unsigned i = 0; i <= c->workers_max; i++)
+                if (children[2 * i + 1].revents)
+                        crew_read(c, &c->slots[i]);
+        if (m->polls[0].revents)
+                read_signals(m);
+        if (m->sweep_again)
+                m->sweep_again = crew_sweep(c);
+}
+
+static void arm(struct master *m, struct mono now)
+{
+        struct itimerspec at = { 0 };
+        uint64_t expirations;
+        struct mono next = crew_next(&m->crew, now), end = ending_next(&m->ending);
+
+        if (end.ns < next.ns)
+                next = end;
+        if (m->watchdog_ms && m->watchdog_due.ns < next.ns)
+                next = m->watchdog_due;
+        m->wake = next.ns > now.ns ? next : now;
+        int64_t ns = m->wake.ns > 0 ? m->wake.ns : 1;   /* 0 would disarm it */
+        at.it_value.tv_sec = ns / NS_PER_S;
+        at.it_value.tv_nsec = ns % NS_PER_S;
+        if (read(m->timer, &expirations, sizeof(expirations)) < 0) {
+                /* it had not gone off */
+        }
+        (void) timerfd_settime(m->timer, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+static void announce(struct master *m, struct mono now)
+{
+        const struct crew *c = &m->crew;
+
+        if (!m->announced && crew_all_ready(c) && c->leader >= 0) {
+                m->announced = true;
+                m->boot_deadline = NEVER;
+                log_info("ready: %u workers, timer worker %d, %zu tasks", c->wanted, c->leader, m->config->task_count);
+                notify_manager("READY=1\nSTATUS=%u workers, timer worker %d", c->wanted, c->leader);
+                notify_fd_ready(m->notify_fd);
+                m->notify_fd = -1;
+        } else if (now.ns >= m->boot_deadline.ns) {
+                m->boot_deadline = NEVER;
+                (void) log_warning(0, "not all children were ready within boot_timeout");
+        }
+}
+
+static void judge_crew(struct master *m)
+{
+        struct crew *c = &m->crew;
+        bool degraded = crew_is_degraded(c);
+
+        if (degraded == m->degraded)
+                return;
+        m->degraded = degraded;
+        if (!degraded) {
+                log_info("no longer degraded");
+                notify_manager("STATUS=%u workers", c->wanted);
+                return;
+        }
+        (void) log_error(0, "degraded: all %u workers are in a crash loop; nothing is started", c->wanted);
+        notify_manager("STATUS=degraded: all workers are in a crash loop");
+        if (crew_all_refused(c))
+                m->ending.code = EXIT_CONFIGURATION;
+        else if (m->config->give_up)
+                m->ending.code = EXIT_CRASH_LOOP;
+        else
+                return;
+        ending_ask(&m->ending, c, true);
+}
+
+static void publish(struct master *m)
+{
+        struct crew *c = &m->crew;
+
+        c->facts.workers = c->wanted;
+        c->facts.ready = m->announced && c->leader >= 0 && !c->ending;
+        c->facts.draining = c->ending;
+        c->facts.degraded = m->degraded;
+        board_set_master(c->board, &c->facts);
+}
+
+static void watchdog(struct master *m, struct mono now)
+{
+        if (!m->watchdog_ms || now.ns < m->watchdog_due.ns)
+                return;
+        m->watchdog_due = mono_plus_ms(now, m->watchdog_ms);
+        if (crew_is_fresh(&m->crew, now))
+                notify_manager("WATCHDOG=1");
+}
+
+static void turn(struct master *m, struct mono now)
+{
+        crew_due(&m->crew, now);
+        crew_elect(&m->crew);
+        crew_report_gone(&m->crew, now);
+        if (m->ending.stage == STAGE_RUN) {
+                announce(m, now);
+                judge_crew(m);
+        }
+        ending_due(&m->ending, &m->crew, now);
+        watchdog(m, now);
+        publish(m);
+}
+
+static int run(struct master *m)
+{
+        m->wake = clock_mono();
+        while (m->ending.stage != STAGE_OVER) {
+                size_t count = 0;
+                struct mono now = clock_mono();
+                turn(m, now);
+                arm(m, now);
+                int r = poll_fill(m, &count);
+                if (r == 0 && ppoll(m->polls, count, m->sweep_again ? &(struct timespec) { 0 } : NULL, NULL) < 0 &&
+                    errno != EINTR)
+                        r = -errno;
+                if (r < 0) {
+                        (void) log_error(r, "waiting for events");
+                        return EXIT_OS;
+                }
+                now = clock_mono();
+                if (hang_was_pause(m->wake, now)) {
+                        (void) log_warning(0, "this process stood still for %lld ms; all beats are counted from now",
+                                           (long long) mono_since_ms(m->wake, now));
+                        m->crew.counted_from = now;
+                }
+                poll_answer(m, count);
+        }
+        return ending_code(&m->ending, &m->crew);
+}
+
+static int roster_open(struct master *m)
+{
+        const struct ground *g = &m->ground;
+        const struct triglog_options o = {
+                .dir = g->triggers, .node = g->node, .slot = "m", .pstart = m->crew.facts.process.start,
+                .pid = (int) m->crew.facts.process.pid, .boot = g->boot, .rotate_size = m->config->log.rotate_size,
+                .sync = m->config->log_sync == LOG_SYNC_POWER,
+        };
+
+        int r = triglog_open(&o, &m->crew.roster);
+        if (r < 0)
+                return log_error(r, "log.dir: the roster in %s cannot be made", g->triggers);
+        triglog_start(m->crew.roster, "master", GENERATION_FIRST, ONCED_VERSION, m->config->hash, "");
+        r = triglog_flush(m->crew.roster);
+        return r < 0 ? log_error(r, "log.dir: the roster in %s cannot be written", g->triggers) : 0;
+}
+
+static int events_open(struct master *m)
+{
+        sigset_t s;
+
+        verb_signals(&s);
+        m->signals = signalfd(-1, &s, SFD_CLOEXEC | SFD_NONBLOCK);
+        if (m->signals < 0)
+                return log_error(-errno, "signalfd");
+        m->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (m->timer < 0)
+                return log_error(-errno, "timerfd");
+        return 0;
+}
+
+/* All that can fail before the first fork; an exit code. `ret_go`: false when told to stop meanwhile. */
+static int prepare(struct master *m, const struct master_options *o, bool *ret_go)
+{
+        *ret_go = false;
+        int code = ground_lay(&m->ground, o->config);
+        if (code != EXIT_FINE || m->ground.node_lock < 0)
+                return code;
+        if (log_open(m) < 0)
+                return EXIT_CANTCREAT;
+        if (listener_open(&m->listener, o->config->run_dir, (mode_t) o->config->api.socket_mode) < 0)
+                return EXIT_CANTCREAT;
+        int r = crew_init(&m->crew, o);
+        if (r < 0) {
+                (void) log_error(r, "scoreboard");
+                return EXIT_OS;
+        }
+        m->crew.listener = m->listener.fd;
+        m->crew.log_fd = m->log_fd;
+        m->crew.facts.generation = GENERATION_FIRST;
+        m->crew.facts.started = clock_wall();
+        r = process_identify(getpid(), &m->crew.facts.process);
+        if (r < 0) {
+                (void) log_error(r, "own start time");
+                return EXIT_OS;
+        }
+        if (roster_open(m) < 0)
+                return EXIT_CANTCREAT;
+        if (events_open(m) < 0)
+                return EXIT_OS;
+        *ret_go = true;
+        return EXIT_FINE;
+}
+
+static void finish(struct master *m)
+{
+        if (m->crew.roster) {
+                triglog_stop(m->crew.roster, m->ending.how, stamp_instant(clock_wall()), false);
+                (void) triglog_flush(m->crew.roster);
+                (void) triglog_close(m->crew.roster);
+        }
+        crew_done(&m->crew);
+        listener_close(&m->listener);
+        ground_done(&m->ground);
+        const int fds[] = { m->signals, m->timer, m->notify_fd };
+        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+                if (fds[i] >= 0)
+                        (void) close(fds[i]);
+        free(m->polls);
+        if (m->log_fd >= 0) {
+                (void) log_use_fd(STDERR_FILENO);
+                (void) close(m->log_fd);
+        }
+}
+
+int master_run(const struct master_options *o)
+{
+        struct master m = {
+                .config = o->config, .signals = -1, .timer = -1, .log_fd = -1, .notify_fd = o->notify_fd,
+                .listener = { .fd = -1 }, .ground = { .node_lock = -1 },
+                .crew = { .ground = &m.ground, .on_verb = on_verb, .arg = &m },
+        };
+        bool go;
+
+        log_identity("master");
+        process_title("onced: master");
+        ending_init(&m.ending);
+        /* Keepers of a dead worker come to us, also where nobody else would reap them. */
+        (void) prctl(PR_SET_CHILD_SUBREAPER, 1);
+        int code = prepare(&m, o, &go);
+        if (go) {
+                srandom((unsigned) clock_wall().ns ^ (unsigned) getpid());
+                m.watchdog_ms = notify_watchdog_ms();
+                m.boot_deadline = mono_plus_ms(clock_mono(), o->config->boot_timeout_ms);
+                code = run(&m);
+                log_info("stopped, exit code %d", code);
+        }
+        finish(&m);
+        return code;
+}
