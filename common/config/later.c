@@ -1,0 +1,104 @@
+/* What this version reads but cannot do. A task that silently never runs, or runs with less protection than
+ * its file says, is worse than a daemon that refuses to start. */
+#include "common/config/later.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "common/config/config.h"
+
+struct feature {
+        const char *text;
+        bool (*used)(const struct task *t);
+};
+
+static bool uses_cron(const struct task *t)
+{
+        return t->cron != NULL;
+}
+
+static bool uses_call(const struct task *t)
+{
+        return t->runner == RUNNER_CALL;
+}
+
+static bool uses_redis(const struct task *t)
+{
+        return t->runner == RUNNER_REDIS;
+}
+
+static bool uses_main(const struct task *t)
+{
+        return t->scope == SCOPE_MAIN;
+}
+
+static bool uses_queue(const struct task *t)
+{
+        return t->overlap.policy == OVERLAP_QUEUE;
+}
+
+static bool uses_catch_up(const struct task *t)
+{
+        return t->misfire.policy == MISFIRE_CATCH_UP;
+}
+
+static bool uses_exec_user(const struct task *t)
+{
+        return t->runner == RUNNER_EXEC && t->exec.user != NULL;
+}
+
+static const struct feature features[] = {
+        { "schedules by cron", uses_cron },         { "the runner call", uses_call },
+        { "the runner redis", uses_redis },         { "scope main", uses_main },
+        { "misfire catch_up", uses_catch_up },      { "overlap queue", uses_queue },
+        { "exec.user", uses_exec_user },
+};
+
+static bool tasks_use(const struct config *c, const struct feature *f, enum severity severity,
+                      struct complaints *complaints)
+{
+        const struct task *first = NULL;
+        size_t count = 0;
+
+        for (size_t i = 0; i < c->task_count; i++) {
+                if (!f->used(&c->tasks[i]))
+                        continue;
+                if (count++ == 0)
+                        first = &c->tasks[i];
+        }
+        if (count == 1)
+                complain(complaints, severity, first->place, "task \"%s\": %s: not in this version yet; \"onced run\" "
+                         "refuses it", first->name, f->text);
+        else if (count > 1)
+                complain(complaints, severity, first->place, "task \"%s\" and %zu more: %s: not in this version yet; "
+                         "\"onced run\" refuses them", first->name, count - 1, f->text);
+        return count > 0;
+}
+
+static bool whole_uses(const struct config *c, bool used, const char *text, enum severity severity,
+                       struct complaints *complaints)
+{
+        if (used)
+                complain(complaints, severity, (struct place) { c->path, 0, 0 },
+                         "%s: not in this version yet; \"onced run\" refuses it", text);
+        return used;
+}
+
+bool later_find(const struct config *c, enum severity severity, struct complaints *complaints)
+{
+        bool tls = c->redis.url && strncasecmp(c->redis.url, "rediss:", 7) == 0;
+        bool any = false;
+
+        any |= whole_uses(c, c->user || c->group, "user and group (dropping root's rights)", severity, complaints);
+        any |= whole_uses(c, tls, "redis.url with TLS (rediss://)", severity, complaints);
+        any |= whole_uses(c, c->redis.sentinels.count > 0, "redis.sentinels", severity, complaints);
+        any |= whole_uses(c, c->redis.wait_replicas > 0, "redis.wait_replicas", severity, complaints);
+        for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
+                any |= tasks_use(c, &features[i], severity, complaints);
+        return any;
+}
+
+bool config_has_later(const struct config *c, struct complaints *complaints)
+{
+        return later_find(c, SEVERITY_ERROR, complaints);
+}

@@ -1,0 +1,22 @@
+/* What keys mean together: defaults that depend on other keys, and combinations that make no sense. */
+#ifndef ONCED_CONFIG_RULES_H
+#define ONCED_CONFIG_RULES_H
+
+#include "common/config/config.h"
+#include "common/config/read.h"
+
+/* Where the values of a task came from, nearest first; for the places of complaints. */
+struct origin {
+        const struct node *task, *file_defaults, *main_defaults;   /* the latter two may be NULL */
+};
+
+/* Completes `t`, which has been read from `o`, against the top level in `c`. */
+void task_settle(struct reading *rd, const struct config *c, const struct origin *o, struct task *t);
+
+/* Completes an alert read from `n`. */
+void alert_settle(struct reading *rd, const struct config *c, const struct node *n, struct alert *a);
+
+/* Completes the top level; `roots` are the files' maps in the order of reading. */
+void config_settle(struct reading *rd, struct config *c, const struct node *const *roots, size_t count);
+
+#endif
