@@ -102,9 +102,9 @@ static const struct field redis_task_fields[] = {
 
 const struct field task_fields[] = {
         { ROW(struct task, "name", FIELD_TEXT, name), .check = form_task_name, .required = true, .own = true },
-        { ROW(struct task, "every", FIELD_SPAN, schedule.every_ms), RANGE(EVERY_MIN_MS, EVERY_MAX_MS), .own = true,
+        { ROW(struct task, "every", FIELD_SPAN, schedule.every_ms), RANGE(EVERY_MIN_MS, EVERY_MAX_MS),
           .when = true, .help = "time between planned instants, on a grid that no restart shifts" },
-        { ROW(struct task, "cron", FIELD_TEXT, cron), .check = form_cron, .max = 256, .own = true, .when = true,
+        { ROW(struct task, "cron", FIELD_TEXT, cron), .check = form_cron, .max = 256, .when = true,
           .help = "five or six fields, the sixth being seconds in front", .later = "schedules by cron",
           .blocks = true },
         { ROW(struct task, "anchor", FIELD_INSTANT, schedule.anchor_ms), RANGE(INSTANT_FIRST, INSTANT_LAST),

@@ -12,14 +12,14 @@
 #include "common/config/later.h"
 #include "common/file.h"
 
-static int cannot_read(struct loading *ld, struct place at, const char *path, int error)
+static int cannot_read(struct loading *ld, const char *name, int error)
 {
         const char *why = error == -EISDIR  ? "it is a folder, not a file"
                           : error == -EFBIG ? "it is larger than 4 MiB"
                           : error == -EINVAL ? "it is no regular file"
                                              : strerror(-error);
 
-        complain(ld->rd.complaints, SEVERITY_ERROR, at, "%s cannot be read: %s", path, why);
+        complain(ld->rd.complaints, SEVERITY_ERROR, (struct place) { name, 0, 0 }, "cannot be read: %s", why);
         return -EINVAL;
 }
 
@@ -42,7 +42,7 @@ static int parse_file(struct loading *ld, struct source *s, const char *path)
         if (r == -ENOMEM)
                 return r;
         if (r < 0)
-                return cannot_read(ld, (struct place) { name, 0, 0 }, path, r);
+                return cannot_read(ld, name, r);
         s->world_readable = stat(path, &st) == 0 && (st.st_mode & S_IROTH);
         r = tree_parse(name, bytes.len ? bytes.data : "", bytes.len, &s->tree, ld->rd.complaints);
         if (r < 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/config/form.h"
 
 #define MAX_SHARDS_DEFAULT  16
@@ -29,15 +30,27 @@ static struct place place_of(const struct origin *o, const char *key)
 }
 
 
+/* The nearest level that gives a schedule gives the whole of it: a task's cron replaces the defaults' every. */
 static void settle_schedule(struct reading *rd, const struct origin *o, struct task *t)
 {
-        const struct node *every = node_get(o->task, "every"), *cron = node_get(o->task, "cron");
+        const struct node *levels[] = { o->task, o->file_defaults, o->main_defaults };
+        const struct node *every = NULL, *cron = NULL;
 
+        for (size_t i = 0; i < ARRAY_SIZE(levels) && !every && !cron; i++) {
+                every = node_get(levels[i], "every");
+                cron = node_get(levels[i], "cron");
+        }
         if (every && cron)
                 read_error(rd, cron->key_place, "cron", "second schedule beside \"every\" in line %u; give one of them",
                            every->key_place.line);
         else if (!every && !cron && t->scope != SCOPE_MANUAL)
                 read_error(rd, o->task->place, NULL, "no schedule: give \"every\" or \"cron\", or \"scope: manual\"");
+        if (!every)
+                t->schedule.every_ms = 0;
+        if (!cron) {
+                free(t->cron);
+                t->cron = NULL;
+        }
         if (t->schedule.every_ms > 0)
                 (void) schedule_every(t->schedule.every_ms, t->schedule.anchor_ms, &t->schedule);
 }
