@@ -31,6 +31,8 @@
 
 /* The struct of type `type` whose member `member` is at `ptr`. */
 #define container_of(ptr, type, member) ((type *) (void *) ((char *) (ptr) - offsetof(type, member)))
+#define container_of_const(ptr, type, member)                                                      \
+        ((const type *) (const void *) ((const char *) (ptr) - offsetof(type, member)))
 
 /* Defines `name`, a cleanup function that calls `func` on a pointer that is not NULL. */
 #define DEFINE_CLEANUP(type, name, func)                                                           \

@@ -1,0 +1,70 @@
+/* Run locks. A lock on a file that was replaced meanwhile proves nothing, so what was locked must still be
+ * what the path names. */
+#include "worker/claim/runlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "worker/unit.h"
+
+#define REOPENS_MAX 3
+
+int runlock_folder(const char *run_dir)
+{
+        _cleanup_(freep) char *folder = path_join(run_dir, "locks");
+
+        return folder ? folder_make(folder, 0700) : -ENOMEM;
+}
+
+static int lock_path(const char *run_dir, const struct unit *u, char ret[PATH_MAX])
+{
+        char text[UNIT_TEXT], name[DIGEST_TEXT];
+
+        unit_text(u->of->scope_key, u->of->task->name, u->shard, text);
+        digest_hex(text, strlen(text), name);
+        int n = snprintf(ret, PATH_MAX, "%s/locks/%s", run_dir, name);
+        return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+static bool is_still_named(int fd, const char *path)
+{
+        struct stat held, named;
+
+        return fstat(fd, &held) == 0 && fstatat(AT_FDCWD, path, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+               held.st_dev == named.st_dev && held.st_ino == named.st_ino && held.st_nlink == 1;
+}
+
+static int lock_open(const char *run_dir, const char *path)
+{
+        int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0 && errno == ENOENT && runlock_folder(run_dir) == 0)
+                fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        return fd < 0 ? -errno : fd;
+}
+
+int runlock_take(const char *run_dir, const struct unit *u)
+{
+        char path[PATH_MAX];
+        int r = lock_path(run_dir, u, path);
+        if (r < 0)
+                return r;
+
+        for (unsigned n = 0; n < REOPENS_MAX; n++) {
+                _cleanup_(closep) int fd = lock_open(run_dir, path);
+                if (fd < 0)
+                        return fd;
+                if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+                        return -errno;
+                if (is_still_named(fd, path))
+                        return TAKE_FD(fd);
+        }
+        return -ESTALE;
+}

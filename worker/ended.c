@@ -1,0 +1,22 @@
+/* Finish lines and counts for records that were ended in place of their dead owner. */
+#include "worker/ended.h"
+
+#include "common/record/triglog.h"
+#include "common/scoreboard/scoreboard.h"
+#include "ledger/ledger.h"
+
+void ended_log(struct triglog *log, struct board_place *place, const struct ended_record *list, size_t count)
+{
+        for (size_t i = 0; i < count; i++) {
+                const struct ended_record *e = &list[i];
+                struct line_subject subject = {
+                        .trig = e->trig, .occ = e->occ, .task = e->task, .scope_key = e->scope_key,
+                        .shard = e->shard, .planned = e->planned,
+                };
+                triglog_finish(log, &subject, e->state, e->cause, RESULT_NONE, 0, e->trig, "");
+                /* Its run was counted by the dead process, and its gauge went with it. */
+                row_finished(place_row(place, e->task), e->state, RESULT_NONE, -1);
+                if (e->state == STATE_INTERRUPTED)
+                        place_add(place, COUNT_INTERRUPTED, 1);
+        }
+}

@@ -1,0 +1,294 @@
+/* Leading: one call to each ledger to become the timer worker, one to each for every death. The local ledger's
+ * answers are what the master waits for; the group's are tried for as long as it takes. */
+#include "worker/lead.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/record/triglog.h"
+#include "worker/delay.h"
+#include "worker/ended.h"
+
+#define RETRY_LOCAL_MS 100
+#define RETRY_GROUP_MS 1000
+#define GONES_MAX      1024
+
+struct gone {
+        struct lead *lead;
+        struct gone *prev, *next;
+        struct ledger_call local, group;
+        struct delay local_wait, group_wait;
+        bool local_open, group_open;       /* not answered for good */
+        bool trees_gone;
+        char owner[OWNER_TEXT];
+};
+
+struct lead {
+        struct lead_options o;
+        struct ledger_call local, group;
+        struct delay local_wait, group_wait;
+        bool local_open, group_open;
+        bool canceled, said_away;
+        struct gone *gones;                /* owned */
+        unsigned gone_count;
+};
+
+int lead_open(const struct lead_options *o, struct lead **ret)
+{
+        struct lead *l = calloc(1, sizeof(*l));
+        if (!l)
+                return -ENOMEM;
+
+        l->o = *o;
+        *ret = l;
+        return 0;
+}
+
+/* True when the ledger may answer the same call otherwise later. */
+static bool is_worth_a_retry(const struct lead *l, int error)
+{
+        return !l->canceled && (error == -EAGAIN || error == -ETIMEDOUT || error == -EUCLEAN);
+}
+
+static void send_lead_local(struct lead *l);
+static void send_lead_group(struct lead *l);
+
+static void on_local_wait(struct delay *d)
+{
+        send_lead_local(container_of(d, struct lead, local_wait));
+}
+
+static void on_group_wait(struct delay *d)
+{
+        send_lead_group(container_of(d, struct lead, group_wait));
+}
+
+static void on_lead_local(struct ledger_call *call)
+{
+        struct lead *l = call->arg;
+        int error = call->error;
+        uint64_t term = call->out.lead.term;
+
+        if (error == 0 && !l->canceled)
+                ended_log(l->o.log, l->o.place, call->out.lead.ended, call->out.lead.ended_count);
+        ledger_call_done(call);
+        l->local_open = false;
+        if (error == 0 && !l->canceled) {
+                l->said_away = false;
+                l->o.led(term, l->o.arg);
+                return;
+        }
+        if (!is_worth_a_retry(l, error))
+                return;
+        if (!l->said_away)
+                (void) log_warning(error, "leading: asking the ledger for a term");
+        l->said_away = true;
+        l->local_open = true;
+        l->local_wait.over = on_local_wait;
+        delay_set(l->o.delays, &l->local_wait, RETRY_LOCAL_MS);
+}
+
+/* The group's ledger keeps no dedicated tasks: its term is not used, but an earlier life of this node may have left
+ * records there. */
+static void on_lead_group(struct ledger_call *call)
+{
+        struct lead *l = call->arg;
+        int error = call->error;
+
+        if (error == 0 && !l->canceled)
+                ended_log(l->o.log, l->o.place, call->out.lead.ended, call->out.lead.ended_count);
+        ledger_call_done(call);
+        l->group_open = false;
+        if (!is_worth_a_retry(l, error))
+                return;
+        l->group_open = true;
+        l->group_wait.over = on_group_wait;
+        delay_set(l->o.delays, &l->group_wait, RETRY_GROUP_MS);
+}
+
+static void send_lead(struct lead *l, struct ledger *to, struct ledger_call *call,
+                      void (*done)(struct ledger_call *))
+{
+        *call = (struct ledger_call) { .op = LEDGER_LEAD, .done = done, .arg = l };
+        call->in.lead = (struct lead_in) {
+                .node = l->o.node, .owner = l->o.owner, .boot = l->o.boot, .life = l->o.life,
+        };
+        ledger_send(to, call);
+}
+
+static void send_lead_local(struct lead *l)
+{
+        send_lead(l, l->o.local, &l->local, on_lead_local);
+}
+
+static void send_lead_group(struct lead *l)
+{
+        send_lead(l, l->o.group, &l->group, on_lead_group);
+}
+
+void lead_take(struct lead *l)
+{
+        if (!l->local_open) {
+                l->local_open = true;
+                send_lead_local(l);
+        }
+        if (l->o.group && !l->group_open) {
+                l->group_open = true;
+                send_lead_group(l);
+        }
+}
+
+/* Deaths. */
+
+static void gone_free(struct gone *g)
+{
+        struct lead *l = g->lead;
+
+        if (g->next)
+                g->next->prev = g->prev;
+        if (g->prev)
+                g->prev->next = g->next;
+        else
+                l->gones = g->next;
+        l->gone_count--;
+        free(g);
+}
+
+static void send_gone(struct gone *g, struct ledger *to, struct ledger_call *call);
+
+static void on_gone_local_wait(struct delay *d)
+{
+        struct gone *g = container_of(d, struct gone, local_wait);
+
+        send_gone(g, g->lead->o.local, &g->local);
+}
+
+static void on_gone_group_wait(struct delay *d)
+{
+        struct gone *g = container_of(d, struct gone, group_wait);
+
+        send_gone(g, g->lead->o.group, &g->group);
+}
+
+static void gone_answered(struct gone *g, bool is_local, int error)
+{
+        struct lead *l = g->lead;
+        bool again = is_worth_a_retry(l, error);
+
+        if (again && is_local) {
+                g->local_wait.over = on_gone_local_wait;
+                delay_set(l->o.delays, &g->local_wait, RETRY_LOCAL_MS);
+                return;
+        }
+        if (again) {
+                g->group_wait.over = on_gone_group_wait;
+                delay_set(l->o.delays, &g->group_wait, RETRY_GROUP_MS);
+                return;
+        }
+        if (error < 0 && !l->canceled)
+                (void) log_warning(error, "ending the records of %s", g->owner);
+        if (is_local)
+                g->local_open = false;
+        else
+                g->group_open = false;
+        if (is_local && error == 0 && !l->canceled)
+                l->o.settled(g->owner, g->trees_gone, l->o.arg);
+        if (!g->local_open && !g->group_open)
+                gone_free(g);
+}
+
+static void on_gone(struct ledger_call *call)
+{
+        struct gone *g = call->arg;
+        struct lead *l = g->lead;
+        int error = call->error;
+        bool is_local = call == &g->local;
+
+        if (error == 0 && !l->canceled)
+                ended_log(l->o.log, l->o.place, call->out.interrupt.ended, call->out.interrupt.ended_count);
+        ledger_call_done(call);
+        gone_answered(g, is_local, error);
+}
+
+static void send_gone(struct gone *g, struct ledger *to, struct ledger_call *call)
+{
+        *call = (struct ledger_call) { .op = LEDGER_INTERRUPT, .done = on_gone, .arg = g };
+        call->in.interrupt = (struct interrupt_in) { .owner = g->owner, .trees_gone = g->trees_gone };
+        ledger_send(to, call);
+}
+
+int lead_gone(struct lead *l, const char *owner, bool trees_gone)
+{
+        if (l->gone_count >= GONES_MAX)
+                return -ENOBUFS;
+        struct gone *g = calloc(1, sizeof(*g));
+        if (!g)
+                return -ENOMEM;
+
+        g->lead = l;
+        g->trees_gone = trees_gone;
+        (void) snprintf(g->owner, sizeof(g->owner), "%s", owner);
+        g->next = l->gones;
+        if (l->gones)
+                l->gones->prev = g;
+        l->gones = g;
+        l->gone_count++;
+
+        g->local_open = true;
+        g->group_open = l->o.group != NULL;
+        send_gone(g, l->o.local, &g->local);
+        if (g->group_open)
+                send_gone(g, l->o.group, &g->group);
+        return 0;
+}
+
+void lead_cancel(struct lead *l)
+{
+        if (!l)
+                return;
+        l->canceled = true;
+        delay_clear(l->o.delays, &l->local_wait);
+        delay_clear(l->o.delays, &l->group_wait);
+        for (struct gone *g = l->gones, *next; g; g = next) {
+                next = g->next;
+                g->local_open = g->local_open && !delay_is_set(&g->local_wait);
+                g->group_open = g->group_open && !delay_is_set(&g->group_wait);
+                delay_clear(l->o.delays, &g->local_wait);
+                delay_clear(l->o.delays, &g->group_wait);
+                if (!g->local_open && !g->group_open)
+                        gone_free(g);
+        }
+}
+
+void lead_free(struct lead *l)
+{
+        while (l && l->gones)
+                gone_free(l->gones);
+        free(l);
+}
+
+void lead_log_plan(struct triglog *log, const struct job *j)
+{
+        const struct task *t = j->task;
+        struct plan_line p = {
+                .task = t->name,
+                .path = t->singleton,
+                .kind = t->schedule.kind == SCHEDULE_EVERY ? "every" : "none",
+                .every_ms = t->schedule.every_ms, .anchor_ms = t->schedule.anchor_ms,
+                .grace_ms = t->misfire.policy == MISFIRE_CATCH_UP ? t->misfire.lookback_ms : t->misfire.grace_ms,
+                .misfire = misfire_names[t->misfire.policy],
+                .overlap = overlap_names[t->overlap.policy],
+                .scope = scope_names[t->scope],
+                .scope_key = j->scope_key,
+                .shards = t->shards, .max_running = t->overlap.max_running,
+                .enabled = t->enabled,
+                .rev = j->rev,
+                .valid_from = j->valid_from,
+                .timeout_ms = t->timeout_ms,
+        };
+
+        triglog_plan(log, &p);
+}

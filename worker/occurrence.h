@@ -1,0 +1,77 @@
+/* One planned instant of one unit in this process, from being due to being recorded:
+ *
+ *   PLANNED -> CLAIMING -> GRANTED -> RUNNING -> FINISHING -> CLOSED
+ *                  |          '----------------------^ ^
+ *                  '-- decided otherwise, or not at all -> CLOSED
+ *
+ * An occurrence belongs to the spine and frees itself when it is CLOSED. */
+#ifndef ONCED_OCCURRENCE_H
+#define ONCED_OCCURRENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/record/triglog.h"
+#include "worker/claim/claim.h"
+#include "worker/runner/runner.h"
+#include "worker/spine.h"
+
+enum occurrence_state {
+        OCCURRENCE_PLANNED,
+        OCCURRENCE_CLAIMING,
+        OCCURRENCE_GRANTED,
+        OCCURRENCE_RUNNING,
+        OCCURRENCE_FINISHING,
+        OCCURRENCE_CLOSED,
+        OCCURRENCE_STATE_COUNT_
+};
+
+extern const char *const occurrence_state_names[];
+
+struct occurrence {
+        struct spine *spine;             /* borrowed, outlives us */
+        struct unit *unit;               /* borrowed, outlives us */
+        struct occurrence *prev, *next;  /* in spine->all */
+        enum occurrence_state state;
+        struct claim claim;
+        struct ledger_call call;         /* finish, register */
+        struct delay wait;               /* between tries to finish */
+        unsigned backoff_ms;
+        bool call_in_flight;
+        bool stop_asked;
+        int64_t late_us;                 /* of the attempt */
+
+        /* from GRANTED on */
+        struct run run;
+        struct run_context context;
+        char *attempt_log;               /* owned; the context borrows it */
+        bool started;                    /* the run line is written */
+        struct stamp started_at, ended_at;
+        struct mono run_began, run_ended;
+};
+
+/* Asks for the first instant to run of `p`, or for its gap alone. -ENOMEM: nothing was begun. */
+int occurrence_begin(struct spine *s, struct unit *u, const struct misfire_plan *p, struct stamp now);
+
+/* What log lines say of it. */
+struct line_subject occurrence_subject(const struct occurrence *o);
+
+/* The only place where the state changes. */
+void occurrence_go(struct occurrence *o, enum occurrence_state to);
+
+/* Granted: starts the run. */
+void occurrence_run(struct occurrence *o);
+
+/* The worker drains: a claim that waits ends soon. It may be freed when this returns. */
+void occurrence_hurry(struct occurrence *o);
+
+/* The worker must stop: the run is ended, waits are over. It may be freed when this returns. */
+void occurrence_stop(struct occurrence *o);
+
+/* Ends it whatever it is at; only for FINISHING, when the ledger did not answer in time. */
+void occurrence_abandon(struct occurrence *o);
+
+/* verdict.c: what the answer of the ledger means for the unit and for the occurrence. */
+void occurrence_judge(struct occurrence *o);
+
+#endif

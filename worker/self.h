@@ -1,0 +1,84 @@
+/* Everything one worker process is made of; shared by the files that make up its life. */
+#ifndef ONCED_SELF_H
+#define ONCED_SELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+#include "common/birth.h"
+#include "common/config/config.h"
+#include "worker/channel_end.h"
+#include "worker/claim/claim.h"
+#include "worker/delay.h"
+#include "worker/lead.h"
+#include "worker/runner/runner.h"
+#include "worker/setup.h"
+#include "worker/spine.h"
+#include "worker/wakeup.h"
+
+#define RUNNER_TYPES (RUNNER_REDIS + 1)
+
+struct worker;
+
+/* One ledger of the worker; index of its health callback. */
+struct worker_ledger {
+        struct worker *worker;
+        struct ledger *ledger;        /* owned; NULL: not configured, or closed */
+        struct setup *setup;          /* owned */
+        bool was_up;
+};
+
+struct worker {
+        const struct birth *birth;    /* borrowed from the image of the fork */
+        const struct config *config;
+        struct board_place *place;
+        char *log_dir;                /* owned */
+        char keeper[4096];
+
+        uv_loop_t loop;
+        uv_prepare_t turn_end;
+        uv_timer_t beat;
+        struct mono beat_due;
+        struct triglog *log;          /* owned, and all below */
+        struct delays *delays;
+        struct wakeup *wakeup;
+        struct channel_end *channel;
+        struct lead *lead;
+        struct worker_ledger local, group;
+        struct claimer *claimers[PATH_COUNT_];
+        struct runner *runners[RUNNER_TYPES];
+        struct claimer_options claims;
+        struct spine spine;
+        struct job *jobs;
+        size_t job_count;
+
+        bool ready, led, ending, orphaned, said_log;
+        int exit_code;
+        unsigned open;                /* things whose closing is awaited */
+};
+
+/* parts.c: opens everything in order, so that worker_close can end what was reached. 0, or -errno, said. */
+int worker_open(struct worker *w);
+
+/* Begins to close everything; the loop ends by itself afterwards. */
+void worker_close(struct worker *w);
+
+/* After the loop ended. */
+void worker_free(struct worker *w);
+
+/* worker.c: callbacks of the parts. */
+void worker_on_message(const struct message *m, int fd, void *arg);
+void worker_on_orphaned(void *arg);
+void worker_on_due(void *arg);
+void worker_on_stepped(int64_t jump_ns, void *arg);
+void worker_on_health(enum ledger_health h, const char *why, void *arg);
+void worker_on_deposed(uint64_t term, void *arg);
+void worker_on_led(uint64_t term, void *arg);
+void worker_on_settled(const char *owner, bool trees_gone, void *arg);
+void worker_on_defined(struct job *j, void *arg);
+void worker_on_registered(struct unit *u, void *arg);
+void worker_on_local_set_up(int error, const char *why, void *arg);
+void worker_on_group_set_up(int error, const char *why, void *arg);
+
+#endif

@@ -1,0 +1,37 @@
+/* Puts the definitions of a worker's tasks in force in one ledger and gives their units a cursor: at the start
+ * of every worker, with a bounded number of calls on the way, and again and again while the ledger is away. */
+#ifndef ONCED_SETUP_H
+#define ONCED_SETUP_H
+
+#include <stddef.h>
+
+#include "worker/unit.h"
+
+struct delays;
+struct setup;
+struct triglog;
+
+struct setup_options {
+        struct delays *delays;
+        struct triglog *log;
+        struct ledger *ledger;
+        struct job *jobs;                  /* those of another ledger are passed over; borrowed */
+        size_t job_count;
+        const char *node;
+        void (*defined)(struct job *j, void *arg);
+        void (*registered)(struct unit *u, void *arg);
+        /* Once: all is done, or -errno for what trying again cannot cure; `why` is for people. */
+        void (*done)(int error, const char *why, void *arg);
+        void *arg;
+};
+
+/* 0, then `done` runs later, on the loop; or -ENOMEM. */
+int setup_begin(const struct setup_options *o, struct setup **ret);
+
+/* No callback runs any more; calls under way are answered by the closing of the ledger. */
+void setup_cancel(struct setup *su);
+
+/* After the ledger was closed, or `done` ran. NULL is fine. */
+void setup_free(struct setup *su);
+
+#endif

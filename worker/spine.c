@@ -1,0 +1,232 @@
+/* The spine: from the agenda's due units to occurrences, within the limits of a turn and of a worker. */
+#include "worker/spine.h"
+
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/record/triglog.h"
+#include "common/scoreboard/scoreboard.h"
+#include "worker/occurrence.h"
+
+/* After the runs are ended, how long their final records may take to reach the ledger. */
+#define LAST_CALL_MS 3000
+
+/* Between looks at a trigger log that could not be written: no claim is made meanwhile. */
+#define LOG_RETRY_MS 500
+
+/* After memory ran out. */
+#define MEMORY_RETRY_MS 1000
+
+void spine_init(struct spine *s, const struct spine_options *o)
+{
+        *s = (struct spine) {
+                .o = *o, .began = stamp_instant(clock_wall()), .ceased = INSTANT_NONE,
+        };
+        agenda_init(&s->agenda, o->timer_delay_ms);
+}
+
+void spine_done(struct spine *s)
+{
+        delay_clear(s->o.delays, &s->last_call);
+        agenda_done(&s->agenda);
+}
+
+void spine_wake(struct spine *s, struct unit *u, struct instant wake)
+{
+        if (u->of->split || (u->of->task->singleton == PATH_DEDICATED && !s->o.claims->term))
+                agenda_remove(&s->agenda, u);
+        else
+                agenda_put(&s->agenda, u, wake);
+}
+
+void spine_plan(struct spine *s, struct unit *u)
+{
+        struct instant next;
+
+        /* Counted from the last decided instant, not from now: a late start must not shift the grid. */
+        if (schedule_next(&u->of->task->schedule, u->cursor, &next) < 0) {
+                agenda_remove(&s->agenda, u);
+                return;
+        }
+        if (u->shard == 0)
+                row_next(u->of->row, next);
+        spine_wake(s, u, next);
+}
+
+void spine_enlist(struct spine *s, struct unit *u, struct stamp now)
+{
+        if (!u->of->competes || !u->registered || u->claiming || s->phase != SPINE_WORKING)
+                return;
+        if (u->cursor.ms > stamp_instant(now).ms + s->o.max_future_ms)
+                (void) log_error(0, "task %s: its newest decided instant lies %lld s ahead of the clock; nothing "
+                                 "starts until then", u->of->task->name,
+                                 (long long) (u->cursor.ms - stamp_instant(now).ms) / MS_PER_S);
+        spine_plan(s, u);
+}
+
+void spine_dismiss(struct spine *s, struct unit *u)
+{
+        agenda_remove(&s->agenda, u);
+}
+
+void spine_ask(struct spine *s, struct unit *u, struct stamp now)
+{
+        struct instant at = stamp_instant(now);
+        struct misfire_plan p;
+
+        misfire_decide(&u->of->task->misfire, &u->of->task->schedule, u->cursor, at, &p);
+        if (instant_is_none(p.run) && p.given_up.count == 0) {
+                spine_plan(s, u);
+                return;
+        }
+        if (occurrence_begin(s, u, &p, now) < 0) {
+                place_add(s->o.place, COUNT_STORAGE_FAILURES, 1);
+                spine_wake(s, u, (struct instant) { at.ms + MEMORY_RETRY_MS });
+        }
+}
+
+/* How many more may be begun in this turn. */
+static unsigned turn_room(const struct spine *s)
+{
+        unsigned room = s->handles < s->o.max_handles ? s->o.max_handles - s->handles : 0;
+
+        return room < s->o.tick_limit ? room : s->o.tick_limit;
+}
+
+/* What is due while the worker drains is left to the others and counted; the grid goes on. */
+static void turn_away(struct spine *s, struct unit *u, struct instant now)
+{
+        struct instant next;
+
+        place_add(s->o.place, COUNT_STOP_REJECTIONS, 1);
+        if (schedule_next(&u->of->task->schedule, now, &next) == 0)
+                agenda_put(&s->agenda, u, next);
+}
+
+static bool log_is_writable(struct spine *s)
+{
+        int error = triglog_state(s->o.log);
+
+        if (error == 0) {
+                s->said_log = false;
+                return true;
+        }
+        if (!s->said_log)
+                (void) log_error(error, "trigger log cannot be written; nothing is claimed until it can");
+        s->said_log = true;
+        place_add(s->o.place, COUNT_STORAGE_FAILURES, 1);
+        return false;
+}
+
+void spine_turn(struct spine *s, struct stamp now)
+{
+        struct instant at = stamp_instant(now);
+        unsigned room = turn_room(s);
+        struct unit *u;
+
+        if (s->phase != SPINE_WORKING) {
+                for (unsigned n = 0; n < s->o.tick_limit && (u = agenda_take(&s->agenda, at)); n++)
+                        turn_away(s, u, at);
+                return;
+        }
+        bool writable = log_is_writable(s);
+        for (; room > 0 && (u = agenda_take(&s->agenda, at)); room--) {
+                if (writable)
+                        spine_ask(s, u, now);
+                else
+                        agenda_put(&s->agenda, u, (struct instant) { at.ms + LOG_RETRY_MS });
+        }
+
+        struct instant next = agenda_next(&s->agenda);
+        if (room == 0 && !instant_is_none(next) && next.ms <= at.ms)
+                place_add(s->o.place, COUNT_LIMIT_REACHED, 1);
+}
+
+struct instant spine_next(const struct spine *s)
+{
+        /* With all handles taken it is the end of an occurrence that goes on with what is due. */
+        if (s->phase == SPINE_WORKING && s->handles >= s->o.max_handles)
+                return INSTANT_NONE;
+        return agenda_next(&s->agenda);
+}
+
+void spine_stepped(struct spine *s, struct job *jobs, size_t count, struct stamp now)
+{
+        for (size_t i = 0; i < count; i++)
+                for (unsigned k = 0; k < jobs[i].unit_count; k++)
+                        if (jobs[i].units[k].node.index)
+                                spine_enlist(s, &jobs[i].units[k], now);
+}
+
+void spine_ledger_up(struct spine *s, struct job *jobs, size_t count, const struct ledger *l, struct stamp now)
+{
+        if (s->phase != SPINE_WORKING)
+                return;
+        for (size_t i = 0; i < count; i++)
+                for (unsigned k = 0; jobs[i].ledger == l && k < jobs[i].unit_count; k++) {
+                        struct unit *u = &jobs[i].units[k];
+                        if (u->node.index && u->backoff_ms)
+                                agenda_put(&s->agenda, u, stamp_instant(now));
+                }
+}
+
+/* The smallest planned instant that was not handed to an attempt here; `now` when there is none before. */
+static struct instant ceased_at(const struct spine *s, const struct job *jobs, size_t count, struct instant now)
+{
+        struct instant ceased = now, next;
+
+        for (size_t i = 0; i < count; i++)
+                for (unsigned k = 0; k < jobs[i].unit_count; k++) {
+                        const struct unit *u = &jobs[i].units[k];
+                        if (!u->node.index && !u->claiming)
+                                continue;
+                        if (schedule_next(&jobs[i].task->schedule, unit_handed(u), &next) == 0 &&
+                            next.ms < ceased.ms)
+                                ceased = next;
+                }
+        (void) s;
+        return ceased;
+}
+
+void spine_drain(struct spine *s, struct job *jobs, size_t count, struct stamp now)
+{
+        if (s->phase != SPINE_WORKING)
+                return;
+
+        s->phase = SPINE_DRAINING;
+        s->ceased = ceased_at(s, jobs, count, stamp_instant(now));
+        for (struct occurrence *o = s->all, *next; o; o = next) {
+                next = o->next;
+                occurrence_hurry(o);
+        }
+}
+
+static void on_last_call(struct delay *d)
+{
+        struct spine *s = container_of(d, struct spine, last_call);
+
+        for (struct occurrence *o = s->all, *next; o; o = next) {
+                next = o->next;
+                if (o->state == OCCURRENCE_FINISHING)
+                        occurrence_abandon(o);
+        }
+        /* A run that resists its end is the master's to judge; its record is looked at again. */
+        if (s->count > 0)
+                delay_set(s->o.delays, d, LAST_CALL_MS);
+}
+
+void spine_stop(struct spine *s, struct job *jobs, size_t count, struct stamp now)
+{
+        if (s->phase == SPINE_STOPPING)
+                return;
+
+        spine_drain(s, jobs, count, now);
+        s->phase = SPINE_STOPPING;
+        for (struct occurrence *o = s->all, *next; o; o = next) {
+                next = o->next;
+                occurrence_stop(o);
+        }
+        s->last_call.over = on_last_call;
+        delay_set(s->o.delays, &s->last_call, LAST_CALL_MS);
+}

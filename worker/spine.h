@@ -1,0 +1,82 @@
+/* The spine of a worker: takes units that are due, has each claimed, run and recorded, and keeps what all
+ * occurrences of the worker share. It knows agenda, claims, runners, ledger and log only by their
+ * interfaces, so that its whole behaviour is tested with fakes. */
+#ifndef ONCED_SPINE_H
+#define ONCED_SPINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/clock.h"
+#include "worker/agenda.h"
+#include "worker/claim/claim.h"
+#include "worker/unit.h"
+
+struct board_place;
+struct occurrence;
+struct triglog;
+
+enum spine_phase {
+        SPINE_WORKING,
+        SPINE_DRAINING,    /* takes nothing new; what was granted runs to its end */
+        SPINE_STOPPING,    /* ends what runs */
+};
+
+struct spine_options {
+        struct delays *delays;
+        struct triglog *log;
+        struct board_place *place;
+        struct claimer_options *claims;    /* its `term` is what this worker leads by */
+        const char *node, *owner;
+        const char *log_dir;               /* folder of the trigger log */
+        unsigned tick_limit, max_handles;
+        int64_t max_future_ms;
+        int64_t timer_delay_ms;            /* a skewed timer, for tests; else 0 */
+        /* The ledger knows a newer leader: this worker leads no more. Called once, from the loop. */
+        void (*deposed)(uint64_t term, void *arg);
+        void *arg;
+};
+
+struct spine {
+        struct spine_options o;
+        struct agenda agenda;
+        enum spine_phase phase;
+        struct instant began;              /* instants before it are nobody's fault in this life */
+        struct instant ceased;             /* while not working: see triglog_stop */
+        struct occurrence *all;            /* those alive, newest first */
+        unsigned count;                    /* of `all` */
+        unsigned handles;                  /* of them, those being claimed or running: max_handles bounds these */
+        uint64_t seq;                      /* of trigger ids */
+        bool killed;                       /* a run was ended because the worker had to stop */
+        bool said_log, said_early;         /* complaints that are made once */
+        struct delay last_call;            /* stopping: then unanswered finishes are given up */
+};
+
+void spine_init(struct spine *s, const struct spine_options *o);
+void spine_done(struct spine *s);          /* no occurrence is left */
+
+/* Lets the unit compete: it is looked at now, so that what lies before is settled at once. */
+void spine_enlist(struct spine *s, struct unit *u, struct stamp now);
+void spine_dismiss(struct spine *s, struct unit *u);
+
+/* Takes the units that are due, up to the limits, and asks for them. */
+void spine_turn(struct spine *s, struct stamp now);
+
+/* When spine_turn wants to be called next; INSTANT_NONE: not by time. */
+struct instant spine_next(const struct spine *s);
+
+/* The wall clock was set: every wait is forgotten and every unit is looked at anew. */
+void spine_stepped(struct spine *s, struct job *jobs, size_t count, struct stamp now);
+
+/* The ledger `l` answers again: units that waited for it are looked at now. */
+void spine_ledger_up(struct spine *s, struct job *jobs, size_t count, const struct ledger *l, struct stamp now);
+
+void spine_drain(struct spine *s, struct job *jobs, size_t count, struct stamp now);
+void spine_stop(struct spine *s, struct job *jobs, size_t count, struct stamp now);
+
+/* For occurrence.c and verdict.c. */
+void spine_plan(struct spine *s, struct unit *u);      /* wakes the unit at its next planned instant */
+void spine_wake(struct spine *s, struct unit *u, struct instant wake);
+void spine_ask(struct spine *s, struct unit *u, struct stamp now);
+
+#endif

@@ -1,0 +1,62 @@
+/* Jobs and units: made once, at the start of a worker. */
+#include "worker/unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "worker/claim/watch.h"
+
+#define BACK_OFF_MIN_MS 20
+#define BACK_OFF_MAX_MS 1000
+
+int job_init(struct job *j, const struct task *task, const char *node)
+{
+        *j = (struct job) {
+                .task = task,
+                .scope_key = task->scope == SCOPE_ALL ? node : "",
+                .competes = task->enabled && task->scope != SCOPE_MANUAL && task->schedule.kind != SCHEDULE_NONE,
+                .valid_from = INSTANT_NONE,
+        };
+        j->units = calloc(task->shards, sizeof(*j->units));
+        if (!j->units)
+                return -ENOMEM;
+
+        j->unit_count = task->shards;
+        for (unsigned i = 0; i < j->unit_count; i++)
+                j->units[i] = (struct unit) {
+                        .of = j, .shard = i, .cursor = INSTANT_NONE, .handed = INSTANT_NONE,
+                        .said_down = INSTANT_NONE,
+                };
+        return 0;
+}
+
+void job_done(struct job *j)
+{
+        for (unsigned i = 0; i < j->unit_count; i++)
+                watch_free(j->units[i].watch);
+        free(j->units);
+        j->units = NULL;
+        j->unit_count = 0;
+}
+
+struct instant unit_handed(const struct unit *u)
+{
+        return u->handed.ms > u->cursor.ms ? u->handed : u->cursor;
+}
+
+void unit_advance(struct unit *u, struct instant cursor)
+{
+        if (cursor.ms <= u->cursor.ms)
+                return;
+        u->cursor = cursor;
+        u->trouble = CAUSE_NONE;
+        u->backoff_ms = 0;
+}
+
+unsigned unit_back_off(struct unit *u)
+{
+        u->backoff_ms = u->backoff_ms ? u->backoff_ms * 2 : BACK_OFF_MIN_MS;
+        if (u->backoff_ms > BACK_OFF_MAX_MS)
+                u->backoff_ms = BACK_OFF_MAX_MS;
+        return u->backoff_ms;
+}

@@ -1,0 +1,74 @@
+/* What one worker knows of its tasks and their units. All of it is belief: the ledger settles. */
+#ifndef ONCED_UNIT_H
+#define ONCED_UNIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/clock.h"
+#include "common/config/config.h"
+#include "common/heap.h"
+#include "common/schedule/misfire.h"
+#include "ledger/ledger.h"
+
+struct board_row;
+struct claimer;
+struct runner;
+struct runner_kind;
+
+/* One task of the configuration in this worker. */
+struct job {
+        const struct task *task;         /* borrowed from the configuration */
+        const char *scope_key;           /* "" or the node id; borrowed */
+        struct claimer *claimer;         /* borrowed from the worker */
+        struct ledger *ledger;           /* borrowed; NULL: path none */
+        struct runner *runner;           /* borrowed */
+        const struct runner_kind *runner_kind;
+        struct board_row *row;
+        uint64_t rev;                    /* of the definition, as the ledger said */
+        struct instant valid_from;
+        bool defined;
+        bool competes;                   /* enabled, has a schedule, and is not manual */
+        bool split;                      /* another definition is in force: said once, then its units sleep */
+        struct unit *units;              /* owned; one a shard */
+        unsigned unit_count;
+};
+
+/* (scope key, task, shard): what is exclusive. */
+struct unit {
+        struct heap_node node;           /* in the agenda */
+        struct instant wake;             /* while in the agenda */
+        struct job *of;
+        struct instant cursor;           /* newest decided instant, as far as is known here */
+        struct instant handed;           /* newest instant that an attempt was made for; INSTANT_NONE */
+        struct instant said_down;        /* the instant whose DOWN or HALTED is in the trigger log already */
+        enum cause trouble;              /* why instants after `cursor` were not decided; CAUSE_NONE */
+        unsigned shard;
+        unsigned running;                /* occurrences of this process that were granted and not yet closed */
+        unsigned backoff_ms;             /* 0: no trouble */
+        bool registered;                 /* has a cursor in the ledger */
+        bool claiming;                   /* one occurrence is being claimed: not in the agenda meanwhile */
+        uint8_t moved;                   /* times in a row that the cursor was not where it was believed */
+        struct watch *watch;             /* owned; a holder whose lease is being watched, or NULL */
+};
+
+/* Makes the units of `task` for node `node`. 0 or -ENOMEM. Ledger, claimer and runner are filled by the caller. */
+int job_init(struct job *j, const struct task *task, const char *node);
+void job_done(struct job *j);
+
+static inline struct unit_key unit_key(const struct unit *u)
+{
+        return (struct unit_key) { u->of->scope_key, u->of->task->name, u->shard };
+}
+
+/* The instant after which nothing was handed to an attempt: the cursor, or `handed` when that is newer. */
+struct instant unit_handed(const struct unit *u);
+
+/* Notes that the ledger's cursor is at least at `cursor`; trouble is over when that is news. */
+void unit_advance(struct unit *u, struct instant cursor);
+
+/* The next wait after trouble in ms: doubling from 20 ms to 1 s. */
+unsigned unit_back_off(struct unit *u);
+
+#endif

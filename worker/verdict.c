@@ -1,0 +1,256 @@
+/* What the answer to a claim means: a line in the log, a cursor for the unit, and its next look. One
+ * function an outcome; each ends with the occurrence run, asked for anew, or closed. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/scoreboard/scoreboard.h"
+#include "ledger/rules.h"
+#include "worker/ended.h"
+#include "worker/occurrence.h"
+
+/* A cursor that moves under us again and again is moved by siblings who are ahead: they are let go first. */
+#define MOVED_MAX     4
+#define MOVED_WAIT_MS 10
+
+#define HALTED_RETRY_MS 5000
+#define EARLY_MIN_MS    1
+
+static bool is_gap_alone(const struct occurrence *o)
+{
+        return instant_is_none(o->claim.planned);
+}
+
+static struct instant in_ms(int64_t ms)
+{
+        return (struct instant) { stamp_instant(clock_wall()).ms + ms };
+}
+
+/* An instant that stays undecided is tried many times; DOWN is said once for each. */
+static bool is_worth_a_line(struct occurrence *o)
+{
+        enum outcome out = o->claim.answer.outcome;
+
+        if (is_gap_alone(o) || out == OUTCOME_UNREGISTERED)
+                return false;
+        if (o->claim.was_lost_local && (out == OUTCOME_DONE || out == OUTCOME_LOST_LOCAL))
+                return false;   /* lost_local was this process's attempt; it is in the log */
+        if (out != OUTCOME_DOWN && out != OUTCOME_HALTED && out != OUTCOME_BUSY)
+                return true;
+        if (o->unit->said_down.ms == o->claim.planned.ms)
+                return false;
+        o->unit->said_down = o->claim.planned;
+        return true;
+}
+
+static enum cause attempt_cause(const struct claim_out *a)
+{
+        if (a->outcome == OUTCOME_DECIDED)
+                return a->cause;
+        return a->outcome == OUTCOME_DOWN ? CAUSE_LEDGER_DOWN : CAUSE_NONE;
+}
+
+static void log_answer(struct occurrence *o)
+{
+        struct triglog *log = o->spine->o.log;
+        struct job *j = o->unit->of;
+        const struct claim *c = &o->claim;
+        struct line_subject subject = occurrence_subject(o);
+
+        if (is_worth_a_line(o)) {
+                triglog_attempt(log, &subject, j->task->singleton, c->answer.outcome, c->answer.fence, c->token,
+                                o->late_us, attempt_cause(&c->answer), c->answer.store_time);
+                row_attempt(j->row, c->answer.outcome);
+        }
+        ended_log(log, o->spine->o.place, c->answer.ended, c->answer.ended_count);
+        if (c->answer.gap_written && c->gap.count > 0)
+                triglog_range(log, subject.task, subject.scope_key, subject.shard, c->gap.first, c->gap.last,
+                              c->gap.count, rules_gap_state(c->gap_cause), c->gap_cause);
+        if (c->answer.outcome == OUTCOME_DECIDED && !is_gap_alone(o))
+                triglog_range(log, subject.task, subject.scope_key, subject.shard, c->planned, c->planned, 1,
+                              c->answer.state, c->answer.cause);
+}
+
+/* Closes the occurrence, and looks at the unit again at its next planned instant. */
+static void close_and_plan(struct occurrence *o)
+{
+        struct spine *s = o->spine;
+        struct unit *u = o->unit;
+
+        occurrence_go(o, OCCURRENCE_CLOSED);
+        spine_plan(s, u);
+}
+
+static void close_and_wake(struct occurrence *o, struct instant wake)
+{
+        struct spine *s = o->spine;
+        struct unit *u = o->unit;
+
+        occurrence_go(o, OCCURRENCE_CLOSED);
+        spine_wake(s, u, wake);
+}
+
+/* All that ends with the instant being decided, by this call or by another. */
+static void on_decided(struct occurrence *o)
+{
+        const struct claim *c = &o->claim;
+
+        unit_advance(o->unit, is_gap_alone(o) ? c->gap.last : c->planned);
+        unit_advance(o->unit, c->answer.cursor);
+        o->unit->moved = 0;
+        close_and_plan(o);
+}
+
+static void on_granted(struct occurrence *o)
+{
+        struct spine *s = o->spine;
+        struct unit *u = o->unit;
+
+        unit_advance(u, o->claim.planned);
+        u->moved = 0;
+        occurrence_go(o, OCCURRENCE_GRANTED);
+        /* Planned before it is run: a run may end, and free the occurrence, at once. */
+        spine_plan(s, u);
+        occurrence_run(o);
+}
+
+/* The cursor is elsewhere: what lies between is decided anew, from there. */
+static void on_moved(struct occurrence *o)
+{
+        struct spine *s = o->spine;
+        struct unit *u = o->unit;
+
+        if (o->claim.answer.cursor.ms < u->cursor.ms)
+                (void) log_warning(0, "task %s: the ledger's cursor went back by %lld ms", u->of->task->name,
+                                   (long long) (u->cursor.ms - o->claim.answer.cursor.ms));
+        u->cursor = o->claim.answer.cursor;
+        u->backoff_ms = 0;
+        occurrence_go(o, OCCURRENCE_CLOSED);
+        if (s->phase != SPINE_WORKING || u->moved >= MOVED_MAX) {
+                u->moved = 0;
+                spine_wake(s, u, in_ms(MOVED_WAIT_MS));
+                return;
+        }
+        u->moved++;
+        spine_ask(s, u, clock_wall());
+}
+
+/* The store's clock is behind: the instant has not come yet. */
+static void on_early(struct occurrence *o)
+{
+        struct spine *s = o->spine;
+        struct stamp store = o->claim.answer.store_time;
+        int64_t ahead_ms = store.ns ? (instant_stamp(o->claim.planned).ns - store.ns) / NS_PER_MS + 1 : EARLY_MIN_MS;
+
+        if (!s->said_early)
+                (void) log_warning(0, "task %s: due here, but %lld ms early by the ledger's clock",
+                                   o->unit->of->task->name, (long long) ahead_ms);
+        s->said_early = true;
+        if (ahead_ms < EARLY_MIN_MS)
+                ahead_ms = EARLY_MIN_MS;
+        close_and_wake(o, in_ms(ahead_ms < 1000 ? ahead_ms : 1000));
+}
+
+/* A newer leader, or a newer definition: this worker is not the one to ask. */
+static void on_stale(struct occurrence *o)
+{
+        struct spine *s = o->spine;
+        struct unit *u = o->unit;
+        struct job *j = u->of;
+        uint64_t term = o->claim.answer.term, rev = o->claim.answer.rev;
+        bool is_term = j->task->singleton == PATH_DEDICATED && term > s->o.claims->term;
+
+        occurrence_go(o, OCCURRENCE_CLOSED);
+        if (is_term) {
+                if (s->o.claims->term) {
+                        s->o.claims->term = 0;
+                        s->o.deposed(term, s->o.arg);
+                }
+                return;
+        }
+        if (!j->split)
+                (void) log_warning(0, "config-split: task %s has a definition (revision %llu) that is not the one in "
+                                   "force (%llu); it is left to those who have that one", j->task->name,
+                                   (unsigned long long) j->rev, (unsigned long long) rev);
+        j->split = true;
+        spine_dismiss(s, u);
+}
+
+/* Trouble: tried again while grace lasts, with more and more time between; then it is the misfire rule's, which
+ * gives the gap this cause. */
+static void on_trouble(struct occurrence *o, enum cause cause)
+{
+        struct unit *u = o->unit;
+
+        if (cause == CAUSE_LEDGER_DOWN)
+                place_add(o->spine->o.place, COUNT_STORAGE_FAILURES, 1);
+        unit_advance(u, o->claim.answer.cursor);
+        u->trouble = cause;
+        close_and_wake(o, in_ms(unit_back_off(u)));
+}
+
+static void on_halted(struct occurrence *o)
+{
+        o->unit->trouble = CAUSE_LEDGER_DOWN;
+        place_add(o->spine->o.place, COUNT_STORAGE_FAILURES, 1);
+        (void) unit_back_off(o->unit);
+        close_and_wake(o, in_ms(HALTED_RETRY_MS));
+}
+
+static void on_registered(struct ledger_call *call)
+{
+        struct occurrence *o = call->arg;
+        struct spine *s = o->spine;
+        struct unit *u = o->unit;
+        int error = call->error;
+        struct instant cursor = call->out.reg.cursor;
+
+        o->call_in_flight = false;
+        ledger_call_done(call);
+        if (error < 0) {
+                on_trouble(o, CAUSE_LEDGER_DOWN);
+                return;
+        }
+        u->cursor = cursor;
+        occurrence_go(o, OCCURRENCE_CLOSED);
+        spine_plan(s, u);
+}
+
+/* The ledger does not know the unit (any more): it gets a first cursor, as at the start. */
+static void on_unregistered(struct occurrence *o)
+{
+        const struct task *t = o->unit->of->task;
+        struct ledger_call *call = &o->call;
+
+        *call = (struct ledger_call) { .op = LEDGER_REGISTER, .done = on_registered, .arg = o };
+        call->in.reg.unit = unit_key(o->unit);
+        call->in.reg.cursor = misfire_first_cursor(&t->misfire, &t->schedule, stamp_instant(clock_wall()),
+                                                   t->first == FIRST_NEXT);
+        o->call_in_flight = true;
+        ledger_send(o->unit->of->ledger, call);
+}
+
+void occurrence_judge(struct occurrence *o)
+{
+        log_answer(o);
+        switch (o->claim.answer.outcome) {
+        case OUTCOME_GRANTED:      on_granted(o); return;
+        case OUTCOME_DONE:
+        case OUTCOME_DECIDED:
+        case OUTCOME_QUEUED:       on_decided(o); return;
+        case OUTCOME_MOVED:        on_moved(o); return;
+        case OUTCOME_EARLY:        on_early(o); return;
+        case OUTCOME_STALE:        on_stale(o); return;
+        case OUTCOME_BUSY:
+        case OUTCOME_NOT_OWNER:
+        case OUTCOME_LOST_LOCAL:   on_trouble(o, CAUSE_LATE); return;
+        case OUTCOME_DOWN:         on_trouble(o, CAUSE_LEDGER_DOWN); return;
+        case OUTCOME_HALTED:       on_halted(o); return;
+        case OUTCOME_UNREGISTERED: on_unregistered(o); return;
+        default:                   break;
+        }
+        (void) log_error(EPROTO, "task %s: answer to a claim", o->unit->of->task->name);
+        on_trouble(o, CAUSE_LATE);
+}

@@ -1,0 +1,322 @@
+/* A worker's life: born by the master with a clean sheet, ready once the local ledger knows its tasks, ended by
+ * the master's word, or by its absence. The loop is made here, after the fork. */
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/exits.h"
+#include "common/log.h"
+#include "common/process.h"
+#include "common/record/triglog.h"
+#include "common/scoreboard/scoreboard.h"
+#include "worker/self.h"
+
+#define BEAT_MS 1000
+
+static struct instant now_instant(void)
+{
+        return stamp_instant(clock_wall());
+}
+
+/* Tasks of no ledger have nothing to wait for. */
+static void enlist_unclaimed(struct worker *w)
+{
+        for (size_t i = 0; i < w->job_count; i++) {
+                struct job *j = &w->jobs[i];
+                if (j->ledger)
+                        continue;
+                const struct task *t = j->task;
+                struct instant cursor = misfire_first_cursor(&t->misfire, &t->schedule, now_instant(),
+                                                             t->first == FIRST_NEXT);
+                j->defined = true;
+                j->valid_from = cursor;
+                for (unsigned k = 0; k < j->unit_count; k++) {
+                        j->units[k].cursor = cursor;
+                        j->units[k].registered = true;
+                        spine_enlist(&w->spine, &j->units[k], clock_wall());
+                }
+        }
+}
+
+void worker_on_defined(struct job *j, void *arg)
+{
+        struct worker *w = arg;
+
+        if (w->claims.term)
+                lead_log_plan(w->log, j);
+}
+
+void worker_on_registered(struct unit *u, void *arg)
+{
+        struct worker *w = arg;
+
+        spine_enlist(&w->spine, u, clock_wall());
+}
+
+static void fail(struct worker *w, int exit_code)
+{
+        w->exit_code = exit_code;
+        spine_stop(&w->spine, w->jobs, w->job_count, clock_wall());
+}
+
+void worker_on_local_set_up(int error, const char *why, void *arg)
+{
+        struct worker *w = arg;
+
+        if (error < 0) {
+                (void) log_error(error, "ledger: %s", why);
+                fail(w, error == -EUCLEAN ? EXIT_CONFIGURATION : EXIT_FAILED);
+                return;
+        }
+        w->ready = true;
+        enlist_unclaimed(w);
+        channel_end_say(w->channel, MESSAGE_READY, 0, NULL, false);
+}
+
+void worker_on_group_set_up(int error, const char *why, void *arg)
+{
+        (void) arg;
+        if (error < 0)
+                (void) log_error(error, "redis ledger: %s; its tasks do not run", why);
+}
+
+void worker_on_health(enum ledger_health h, const char *why, void *arg)
+{
+        struct worker_ledger *wl = arg;
+        struct worker *w = wl->worker;
+        const char *name = wl == &w->local ? "ledger" : "redis ledger";
+
+        switch (h) {
+        case LEDGER_UP:
+                if (wl->was_up)
+                        log_info("%s is back", name);
+                wl->was_up = true;
+                if (wl->ledger)
+                        spine_ledger_up(&w->spine, w->jobs, w->job_count, wl->ledger, clock_wall());
+                break;
+        case LEDGER_DOWN:
+                (void) log_warning(0, "%s is down: %s", name, why);
+                break;
+        case LEDGER_HALTED:
+                (void) log_error(0, "%s is halted, nothing is claimed: %s", name, why);
+                break;
+        }
+}
+
+void worker_on_led(uint64_t term, void *arg)
+{
+        struct worker *w = arg;
+
+        w->claims.term = term;
+        w->led = true;
+        place_set_term(w->place, term);
+        process_title("onced: worker %s (timer)", w->birth->slot_name);
+        for (size_t i = 0; i < w->job_count; i++) {
+                struct job *j = &w->jobs[i];
+                if (j->defined)
+                        lead_log_plan(w->log, j);
+                for (unsigned k = 0; j->task->singleton == PATH_DEDICATED && k < j->unit_count; k++)
+                        spine_enlist(&w->spine, &j->units[k], clock_wall());
+        }
+        channel_end_say(w->channel, MESSAGE_LED, term, NULL, false);
+}
+
+void worker_on_deposed(uint64_t term, void *arg)
+{
+        struct worker *w = arg;
+
+        (void) log_warning(0, "no longer the timer worker: term %" PRIu64 " is in force", term);
+        process_title("onced: worker %s", w->birth->slot_name);
+        for (size_t i = 0; i < w->job_count; i++)
+                for (unsigned k = 0; w->jobs[i].task->singleton == PATH_DEDICATED && k < w->jobs[i].unit_count; k++)
+                        spine_dismiss(&w->spine, &w->jobs[i].units[k]);
+}
+
+void worker_on_settled(const char *owner, bool trees_gone, void *arg)
+{
+        struct worker *w = arg;
+
+        channel_end_say(w->channel, MESSAGE_GONE_DONE, 0, owner, trees_gone);
+}
+
+static void reopen(struct worker *w, int fd)
+{
+        int r = triglog_rotate(w->log);
+        if (r < 0)
+                (void) log_error(r, "trigger log: next file");
+        if (fd < 0)
+                return;
+        int old = log_use_fd(fd);
+        if (old > STDERR_FILENO)
+                (void) close(old);
+}
+
+void worker_on_message(const struct message *m, int fd, void *arg)
+{
+        struct worker *w = arg;
+        int r;
+
+        if (fd >= 0 && m->type != MESSAGE_REOPEN)
+                (void) close(fd);
+        switch (m->type) {
+        case MESSAGE_LEAD:
+                if (w->claims.term)
+                        channel_end_say(w->channel, MESSAGE_LED, w->claims.term, NULL, false);
+                else if (w->spine.phase == SPINE_WORKING)
+                        lead_take(w->lead);
+                break;
+        case MESSAGE_DRAIN:
+                log_info("drains");
+                spine_drain(&w->spine, w->jobs, w->job_count, clock_wall());
+                break;
+        case MESSAGE_STOP:
+                log_info("stops, with %u occurrences at work", w->spine.count);
+                spine_stop(&w->spine, w->jobs, w->job_count, clock_wall());
+                break;
+        case MESSAGE_GONE:
+                r = lead_gone(w->lead, m->owner, m->trees_gone);
+                if (r < 0)
+                        (void) log_warning(r, "the death of %s is settled later", m->owner);
+                break;
+        case MESSAGE_REOPEN:
+                reopen(w, fd);
+                break;
+        default:
+                (void) log_warning(0, "channel: message of type %u", m->type);
+        }
+}
+
+void worker_on_orphaned(void *arg)
+{
+        struct worker *w = arg;
+
+        /* Nothing is finished any more: the next life settles what this one leaves, keepers end the trees. */
+        w->orphaned = true;
+        w->spine.ceased = instant_is_none(w->spine.ceased) ? now_instant() : w->spine.ceased;
+        uv_stop(&w->loop);
+}
+
+void worker_on_due(void *arg)
+{
+        struct worker *w = arg;
+
+        spine_turn(&w->spine, clock_wall());
+}
+
+void worker_on_stepped(int64_t jump_ns, void *arg)
+{
+        struct worker *w = arg;
+
+        triglog_step(w->log, jump_ns);
+        (void) log_warning(0, "clock-step: the wall clock was set, by about %lld ms; what is planned is looked at anew",
+                           (long long) (jump_ns / NS_PER_MS));
+        if (jump_ns < -NS_PER_S)
+                (void) log_warning(0, "clock-step: instants that were decided before do not run again; tasks pause for up "
+                                   "to %lld s", (long long) (-jump_ns / NS_PER_S));
+        spine_stepped(&w->spine, w->jobs, w->job_count, clock_wall());
+}
+
+/* The end of a turn: what it wrote leaves in one write, and the timer is set to what it planned. */
+static void on_turn_end(uv_prepare_t *p)
+{
+        struct worker *w = p->data;
+
+        if (!w->ending && w->spine.phase != SPINE_WORKING && w->spine.count == 0) {
+                if (w->exit_code == EXIT_FINE)
+                        channel_end_say(w->channel, MESSAGE_DRAINED, 0, NULL, false);
+                worker_close(w);
+        }
+        int r = triglog_flush(w->log);
+        if (r < 0 && !w->said_log)
+                (void) log_error(r, "trigger log: writing %s/%s", w->log_dir, triglog_name(w->log));
+        w->said_log = r < 0;
+        r = wakeup_arm(w->wakeup, w->ending ? INSTANT_NONE : spine_next(&w->spine));
+        if (r < 0) {
+                (void) log_error(r, "arming the timer");
+                _exit(EXIT_OS);   /* a worker without its timer is none; the master replaces it */
+        }
+}
+
+static void on_beat(uv_timer_t *t)
+{
+        struct worker *w = t->data;
+        struct mono now = clock_mono();
+        int64_t lag_us = (now.ns - w->beat_due.ns) / NS_PER_US;
+
+        place_beat(w->place, now, lag_us > 0 ? lag_us : 0);
+        w->beat_due = mono_plus_ms(now, BEAT_MS);
+}
+
+static void begin_beat(struct worker *w)
+{
+        (void) uv_prepare_init(&w->loop, &w->turn_end);
+        w->turn_end.data = w;
+        (void) uv_prepare_start(&w->turn_end, on_turn_end);
+        (void) uv_timer_init(&w->loop, &w->beat);
+        w->beat.data = w;
+        w->beat_due = clock_mono();
+        on_beat(&w->beat);
+        (void) uv_timer_start(&w->beat, on_beat, BEAT_MS, BEAT_MS);
+}
+
+/* The stop line: until when all that was due was tried. A process that closes without it is judged by its
+ * exit in the roster. */
+static void write_stop(struct worker *w)
+{
+        const char *reason = w->orphaned ? "orphaned" : w->exit_code != EXIT_FINE ? "failed"
+                             : w->spine.phase == SPINE_STOPPING ? "stopped" : "drained";
+
+        triglog_stop(w->log, reason, instant_is_none(w->spine.ceased) ? now_instant() : w->spine.ceased, w->led);
+}
+
+/* The loop has ended: everything was closed, so nothing may be left of it. */
+static int end_well(struct worker *w)
+{
+        int code = w->exit_code != EXIT_FINE ? w->exit_code : w->spine.killed ? EXIT_KILLED : EXIT_FINE;
+
+        worker_free(w);
+        int r = uv_loop_close(&w->loop);
+        if (r < 0)
+                (void) log_error(r, "closing the loop");
+        free(w);
+        return code;
+}
+
+static int live(struct worker *w)
+{
+        int r = worker_open(w);
+        if (r < 0)
+                return r == -EMFILE || r == -ENFILE || r == -ENOMEM ? EXIT_OS : EXIT_CONFIGURATION;
+
+        begin_beat(w);
+        (void) uv_run(&w->loop, UV_RUN_DEFAULT);
+        write_stop(w);
+        w->log = triglog_close(w->log);
+        /* An orphan leaves half-open what it has to the end of the process: nothing may be waited for. */
+        return w->orphaned ? EXIT_FAILED : end_well(w);
+}
+
+int worker_main(const struct birth *b)
+{
+        char who[32];
+
+        (void) snprintf(who, sizeof(who), "worker %s", b->slot_name);
+        log_identity(who);
+        struct worker *w = calloc(1, sizeof(*w));
+        int r = w ? uv_loop_init(&w->loop) : -ENOMEM;
+        if (r < 0) {
+                (void) log_error(r, "beginning");
+                free(w);
+                return EXIT_OS;
+        }
+        w->birth = b;
+        w->config = b->config;
+        w->place = board_place(b->board, b->place);
+        return live(w);
+}
+
+const struct child_kind worker_kind = { .name = "worker", .run = worker_main };
