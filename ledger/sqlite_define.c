@@ -1,0 +1,127 @@
+/* Definitions and cursors: which schedule is in force, since when, and where a unit begins. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "ledger/sqlite_rows.h"
+
+struct unit_cursor {
+        char scope[NODE_ID_MAX];
+        unsigned shard;
+        struct instant cursor;
+};
+
+static int units_of_task(struct sqlite_store *s, const char *task, struct unit_cursor **ret, size_t *ret_count)
+{
+        _cleanup_(statement_resetp) sqlite3_stmt *st = NULL;
+        _cleanup_(freep) struct unit_cursor *units = NULL;
+        size_t count = 0, room = 0;
+
+        int r = statement_begin(s, SQL_UNITS_OF_TASK, VALUES(TEXT(task)), &st);
+        while (r == 0 && (r = statement_row(s, st)) > 0) {
+                if (count == room) {
+                        room = room ? 2 * room : 16;
+                        struct unit_cursor *more = reallocarray(units, room, sizeof(*more));
+                        if (!more)
+                                return -ENOMEM;
+                        units = more;
+                }
+                column_text(st, 0, units[count].scope, sizeof(units[count].scope));
+                units[count].shard = (unsigned) sqlite3_column_int(st, 1);
+                units[count++].cursor.ms = sqlite3_column_int64(st, 2);
+                r = 0;
+        }
+        if (r < 0)
+                return r;
+        *ret = TAKE(units);
+        *ret_count = count;
+        return 0;
+}
+
+/* (cursor, now] of the schedule that ends here is given up in one range, or an instant of it just before one
+ * of the new schedule would be passed over without ever being decided. */
+static int close_unit(struct sqlite_store *s, const char *task, const struct schedule *old,
+                      const struct unit_cursor *u, enum cause cause, struct instant_range *ret)
+{
+        struct unit_key key = { u->scope, task, u->shard };
+        struct instant now = stamp_instant(s->now);
+        struct instant_range g = { .count = schedule_count(old, u->cursor, now) };
+
+        if (g.count > 0 && schedule_next(old, u->cursor, &g.first) == 0 && schedule_last(old, now, &g.last) == 0) {
+                int r = record_insert(s, &(struct new_record) { .unit = &key, .planned = g.first, .last = g.last,
+                                                                .count = g.count,
+                                                                .state = rules_gap_state(cause), .cause = cause });
+                if (r < 0)
+                        return r;
+                if (g.count > ret->count)
+                        *ret = g;
+        }
+        return unit_move(s, &key, now);
+}
+
+static int close_old(struct sqlite_store *s, const struct define_in *in, const struct task_row *old,
+                     struct define_out *out)
+{
+        _cleanup_(freep) struct unit_cursor *units = NULL;
+        size_t count = 0;
+
+        out->cause = in->competes && old->competes ? CAUSE_REVISED : CAUSE_DISABLED;
+        int r = units_of_task(s, in->task, &units, &count);
+        for (size_t i = 0; r == 0 && i < count; i++)
+                r = close_unit(s, in->task, &old->schedule, &units[i], out->cause, &out->revised);
+        return r;
+}
+
+static int put_task(struct sqlite_store *s, const struct define_in *in, const struct define_out *out)
+{
+        const struct schedule *w = &in->schedule;
+
+        return statement_run(s, SQL_TASK_PUT,
+                             VALUES(TEXT(in->task), TEXT(in->when_hash), TEXT(in->def_hash), NUMBER(out->rev),
+                                    NUMBER(out->valid_from.ms), NUMBER(in->shards), NUMBER(in->competes),
+                                    TEXT(w->kind == SCHEDULE_EVERY ? "every" : "none"), NUMBER(w->every_ms),
+                                    NUMBER(w->anchor_ms)));
+}
+
+int op_define(struct sqlite_store *s, struct ledger_call *c)
+{
+        const struct define_in *in = &c->in.define;
+        struct define_out *out = &c->out.define;
+        struct task_row old;
+
+        int r = task_read(s, in->task, &old);
+        if (r < 0)
+                return r;
+        if (old.exists && strcmp(old.when_hash, in->when_hash) == 0) {
+                out->rev = old.rev;
+                out->valid_from = old.valid_from;
+                if (strcmp(old.def_hash, in->def_hash) == 0)
+                        return 0;
+                return statement_run(s, SQL_TASK_DEF, VALUES(TEXT(in->task), TEXT(in->def_hash)));
+        }
+        out->changed = true;
+        out->rev = old.rev + 1;
+        out->valid_from = stamp_instant(s->now);
+        if (old.exists)
+                r = close_old(s, in, &old, out);
+        return r < 0 ? r : put_task(s, in, out);
+}
+
+int op_register(struct sqlite_store *s, struct ledger_call *c)
+{
+        const struct register_in *in = &c->in.reg;
+        struct unit_facts u = { 0 };
+        struct slot_row slot;
+
+        int r = unit_read(s, &in->unit, &u, &slot);
+        if (r < 0)
+                return r;
+        c->out.reg.created = !u.registered;
+        c->out.reg.cursor = u.registered ? u.cursor : in->cursor;
+        if (u.registered)
+                return 0;
+        return statement_run(s, SQL_UNIT_INSERT, VALUES(TEXT(in->unit.task), TEXT(in->unit.scope_key),
+                                                        NUMBER(in->unit.shard), NUMBER(in->cursor.ms)));
+}
