@@ -1,0 +1,97 @@
+-- Put in front of every script. KEYS[1] is the identity of the store, ARGV[1] the prefix of all keys.
+-- Instants travel as 15 digits of ms, so that they compare as strings, fences and counts as plain decimals:
+-- Lua's own conversion of numbers keeps 14 digits only. The clock is read once: two readings may differ.
+local P = ARGV[1]
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+
+-- How long a final record answers a repeated request; afterwards the cursor alone says "decided".
+local RETENTION_MS = 900000
+-- Ranges and skips do not know how much history a task keeps: the largest, until a finish trims it.
+local HISTORY_MAX = 100000
+local RECENT_MAX = 10000
+
+local function instant(n)
+  return string.format('%015.0f', n)
+end
+
+local NOW = instant(now)
+
+-- Plain decimals without leading zeros.
+local function less(a, b)
+  if #a ~= #b then
+    return #a < #b
+  end
+  return a < b
+end
+
+-- The named fields of a hash, '' for what is not there.
+local function fields(key, ...)
+  local names, found = { ... }, {}
+  local values = redis.call('HMGET', key, ...)
+  for i, name in ipairs(names) do
+    found[name] = values[i] or ''
+  end
+  return found
+end
+
+local function record(occ)
+  return fields(P .. 'o:' .. occ, 'state', 'why', 'tok', 'fence', 'planned', 'scope', 'task', 'shard', 'unit',
+    'node', 'owner', 'trig', 'lease', 'tree', 'life', 'seq', 'since', 'boot', 'ending', 'said', 'over')
+end
+
+local function answer(verdict, ...)
+  return { verdict, time[1], time[2], ... }
+end
+
+-- Is this still the store, and the life of the server, that the caller said hello to? run_id is compared in
+-- every script: a proxy may have moved the connection to another server.
+local barrier, hold
+local function gate(epoch, run_id)
+  local s = fields(KEYS[1], 'inc', 'epoch', 'run_id', 'barrier', 'hold')
+  if s.inc == '' or redis.call('EXISTS', P .. 'fence') == 0 then
+    return 'STORE_LOST'
+  end
+  if s.run_id ~= run_id or string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') ~= run_id then
+    return 'REBASE'
+  end
+  if s.epoch ~= epoch then
+    return 'EPOCH'
+  end
+  barrier, hold = s.barrier, s.hold
+  return 'OK'
+end
+
+local function remember(task, keep, ...)
+  local id = redis.call('XADD', P .. 'h:' .. task, 'MAXLEN', '~', keep, '*', ...)
+  redis.call('XADD', P .. 'recent', 'MAXLEN', '~', RECENT_MAX, '*', 'task', task, 'id', id)
+end
+
+local function remember_range(scope, task, shard, first, last, count, state, why)
+  remember(task, HISTORY_MAX, 'scope', scope, 'shard', shard, 'planned', first, 'last', last, 'count', count,
+    'state', state, 'cause', why, 'ended', NOW .. '000000')
+end
+
+local function free_slot(occ, r)
+  redis.call('SREM', P .. 'ur:' .. r.unit, occ)
+  redis.call('ZREM', P .. 'run', occ)
+end
+
+local function forget_owner(occ, r)
+  redis.call('SREM', P .. 'nr:' .. r.node, occ)
+  redis.call('SREM', P .. 'w:' .. r.owner, occ)
+end
+
+-- A final record that its owner did not write; slot, lease and indexes are the caller's business.
+local function close_record(occ, r, state, why)
+  local key = P .. 'o:' .. occ
+  redis.call('HSET', key, 'state', state, 'why', why)
+  redis.call('PEXPIRE', key, RETENTION_MS)
+  remember(r.task, HISTORY_MAX, 'occ', occ, 'trig', r.trig, 'fence', r.fence, 'owner', r.owner, 'scope', r.scope,
+    'shard', r.shard, 'planned', r.planned, 'state', state, 'cause', why, 'started', r.since .. '000000',
+    'ended', NOW .. '000000')
+end
+
+local function ended(occ, r, state, why, ending)
+  return { occ, r.trig, r.scope, r.task, r.shard, r.planned, r.fence, state, why, ending and '1' or '0' }
+end

@@ -1,0 +1,128 @@
+/* define: what is in force is read, what its schedule had until now is counted here, since schedules live in C,
+ * and the new one is written only if nothing of that has changed meanwhile. */
+#include "ledger/redis_ledger.h"
+#include "ledger/redis_reply.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A unit that moves between reading and writing, at most each 10 ms: this often in a row is no chance. */
+#define TRIES 50
+
+static const char *scope_key(const struct define_in *in)
+{
+        return in->all_scope ? in->node : "";
+}
+
+static void on_defined(struct redis_request *q, const struct redisReply *r);
+
+static void ask(struct redis_ledger *l, struct ledger_call *c);
+
+/* What `s` had in (cursor, now]. */
+static struct instant_range given_up(const struct schedule *s, struct instant cursor, struct instant now)
+{
+        struct instant_range range = { INSTANT_NONE, INSTANT_NONE, 0 };
+
+        if (instant_is_none(cursor) || schedule_next(s, cursor, &range.first) < 0 || range.first.ms > now.ms ||
+            schedule_last(s, now, &range.last) < 0)
+                return (struct instant_range) { INSTANT_NONE, INSTANT_NONE, 0 };
+        range.count = schedule_count(s, cursor, now);
+        return range;
+}
+
+/* The reply of definition.lua. */
+enum { NOW_AT = 3, REV_AT, WHEN_AT, DEF_AT, SHARDS_AT, COMPETES_AT, KIND_AT, EVERY_AT, ANCHOR_AT, VALID_AT, CURSORS_AT };
+
+static void add_units(struct redis_args *a, const struct redisReply *r, struct define_out *out)
+{
+        const struct redisReply *cursors = reply_at(r, CURSORS_AT);
+        struct schedule old = { .kind = reply_int(r, KIND_AT) == SCHEDULE_EVERY ? SCHEDULE_EVERY : SCHEDULE_NONE,
+                                .every_ms = reply_int(r, EVERY_AT), .anchor_ms = reply_int(r, ANCHOR_AT) };
+
+        for (size_t i = 0; i < reply_count(cursors); i++) {
+                struct instant cursor = reply_instant(cursors, i);
+                struct instant_range range = given_up(&old, cursor, out->valid_from);
+                if (out->revised.count == 0)
+                        out->revised = range;
+                redis_args_instant(a, cursor);
+                redis_args_instant(a, range.first);
+                redis_args_instant(a, range.last);
+                redis_args_int(a, (int64_t) range.count);
+        }
+}
+
+static void put(struct redis_ledger *l, struct ledger_call *c, const struct redisReply *r)
+{
+        const struct define_in *in = &c->in.define;
+        struct define_out *out = &c->out.define;
+        bool competed = reply_int(r, COMPETES_AT) == 1;
+        char definition[UNIT_TEXT], other[UNIT_TEXT];
+        struct redis_args a = { 0 };
+
+        *out = (struct define_out) { .valid_from = reply_instant(r, NOW_AT), .changed = true,
+                                     .cause = competed && in->competes ? CAUSE_REVISED : CAUSE_DISABLED };
+        redis_definition_key(scope_key(in), in->task, definition);
+        redis_definition_key(in->all_scope ? "" : in->node, in->task, other);
+        redis_begin(l, &a);
+        redis_args_text(&a, definition);
+        redis_args_text(&a, other);
+        redis_args_text(&a, scope_key(in));
+        redis_args_text(&a, in->task);
+        redis_args_text(&a, reply_text(r, REV_AT));
+        redis_args_instant(&a, out->valid_from);
+        redis_args_text(&a, in->when_hash);
+        redis_args_text(&a, in->def_hash);
+        redis_args_int(&a, in->shards);
+        redis_args_int(&a, in->competes);
+        redis_args_int(&a, in->schedule.kind);
+        redis_args_int(&a, in->schedule.every_ms);
+        redis_args_int(&a, in->schedule.anchor_ms);
+        redis_args_text(&a, cause_names[out->cause]);
+        add_units(&a, r, out);
+        redis_request(l, REDIS_DEFINE, &a, &c, 1, on_defined);
+}
+
+static void on_defined(struct redis_request *q, const struct redisReply *r)
+{
+        struct ledger_call *c = q->calls[0];
+
+        if (strcmp(reply_text(r, 3), "retry") != 0) {
+                c->out.define.rev = (uint64_t) reply_int(r, 3);
+                redis_answer(c, 0, NULL);
+        } else if (++c->tries < TRIES)
+                ask(q->ledger, c);
+        else
+                redis_answer(c, -EAGAIN, "the task's units did not stand still");
+}
+
+static void on_read(struct redis_request *q, const struct redisReply *r)
+{
+        struct ledger_call *c = q->calls[0];
+
+        if (!*reply_text(r, REV_AT) || strcmp(reply_text(r, WHEN_AT), c->in.define.when_hash) != 0) {
+                put(q->ledger, c, r);
+                return;
+        }
+        c->out.define = (struct define_out) { .rev = (uint64_t) reply_int(r, REV_AT),
+                                              .valid_from = reply_instant(r, VALID_AT) };
+        redis_answer(c, 0, NULL);
+}
+
+static void ask(struct redis_ledger *l, struct ledger_call *c)
+{
+        char definition[UNIT_TEXT];
+        struct redis_args a = { 0 };
+
+        redis_definition_key(scope_key(&c->in.define), c->in.define.task, definition);
+        redis_begin(l, &a);
+        redis_args_text(&a, definition);
+        redis_request(l, REDIS_DEFINITION, &a, &c, 1, on_read);
+}
+
+void redis_define_send(struct redis_ledger *l, struct ledger_call *c)
+{
+        c->tries = 0;
+        ask(l, c);
+}

@@ -1,0 +1,47 @@
+/* Said after every connect, before anything else: who we are, whether this server can be trusted with a ledger,
+ * and whether it is still the store that was spoken to before. */
+#ifndef ONCED_REDIS_HELLO_H
+#define ONCED_REDIS_HELLO_H
+
+#include <stdbool.h>
+
+#include "common/clock.h"
+#include "ledger/redis_link.h"
+
+#define REDIS_ID_TEXT 41
+
+/* What this process knows of the store from earlier hellos; "" and INSTANT_NONE at first. */
+struct redis_memory {
+        char incarnation[33];
+        char epoch[24];
+        char run_id[REDIS_ID_TEXT];
+        char fence[24];            /* highest seen */
+        struct instant planned;    /* newest granted */
+};
+
+enum hello_verdict {
+        HELLO_OK,
+        HELLO_REFUSED,     /* the server may become good: tried again */
+        HELLO_HALTED,      /* the store is not the one it was */
+};
+
+struct redis_hello {
+        /* Set by the caller; borrowed. */
+        const char *user, *password, *store_key, *prefix;
+        unsigned db;
+        bool reader;                 /* looks only: no identity is asked for or made */
+        struct redis_memory *memory; /* brought up to date by HELLO_OK */
+        void (*done)(enum hello_verdict v, const char *why, void *arg);
+        void *arg;
+
+        /* its own */
+        struct redis_link *link;
+        unsigned waiting;            /* replies to come before the verdict */
+        bool aof, rdb, rdb_known;
+        char why[200];               /* first thing wrong */
+};
+
+/* `done` runs once, later; never when the connection ends before: the link tells that. */
+void redis_hello_say(struct redis_hello *h, struct redis_link *l);
+
+#endif

@@ -1,0 +1,324 @@
+/* The ledger on a Redis server: opened by hello, closed in failure. Calls of one turn of the loop are gathered,
+ * finishes first, and claims go out in scripts of many; while the server is away they are refused at once. */
+#include "ledger/redis_ledger.h"
+
+#include "common/cleanup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECT_MS  500
+#define COMMAND_MS  1000
+/* Six tries fit into a lease: two renewals may fail before it is lost. */
+#define LEASE_PARTS 6
+
+static void go(struct redis_ledger *l, enum redis_state to, const char *why)
+{
+        bool same = l->state == to && strcmp(l->why, why) == 0;
+
+        l->state = to;
+        (void) snprintf(l->why, sizeof(l->why), "%s", why);
+        if (!same && l->health)
+                l->health(to == REDIS_UP ? LEDGER_UP : to == REDIS_DOWN ? LEDGER_DOWN : LEDGER_HALTED, l->why,
+                          l->health_arg);
+}
+
+static void gather_soon(struct redis_ledger *l);
+
+void redis_halt(struct redis_ledger *l, const char *why)
+{
+        if (l->state == REDIS_CLOSING)
+                return;
+        go(l, REDIS_HALTED, why);
+        redis_link_drop(l->link, why);
+}
+
+static void on_open(void *arg)
+{
+        struct redis_ledger *l = arg;
+
+        redis_hello_say(&l->hello, l->link);
+}
+
+static void on_lost(const char *why, void *arg)
+{
+        struct redis_ledger *l = arg;
+
+        if (l->state == REDIS_CLOSING)
+                return;
+        /* What halts us is not cured by a lost connection: the next hello decides. */
+        if (l->state != REDIS_HALTED)
+                go(l, REDIS_DOWN, why);
+        gather_soon(l);
+}
+
+static void on_hello(enum hello_verdict v, const char *why, void *arg)
+{
+        struct redis_ledger *l = arg;
+        char text[160];
+
+        if (l->state == REDIS_CLOSING)
+                return;
+        (void) snprintf(text, sizeof(text), "%s", why);
+        if (v == HELLO_OK) {
+                redis_link_settled(l->link);
+                go(l, REDIS_UP, "");
+                gather_soon(l);
+        } else if (v == HELLO_HALTED)
+                redis_halt(l, text);
+        else {
+                if (l->state == REDIS_HALTED)
+                        go(l, REDIS_DOWN, text);
+                redis_link_drop(l->link, text);
+        }
+}
+
+static bool only_reads(enum ledger_op op)
+{
+        return op == LEDGER_PEEK || op == LEDGER_HISTORY;
+}
+
+/* Instants travel as digits alone. */
+static bool negative(const struct ledger_call *c)
+{
+        switch (c->op) {
+        case LEDGER_CLAIM:
+                return !instant_is_none(c->in.claim.planned) && c->in.claim.planned.ms < 0;
+        case LEDGER_REGISTER:
+                return c->in.reg.cursor.ms < 0;
+        default:
+                return false;
+        }
+}
+
+static void send_one(struct redis_ledger *l, struct ledger_call *c)
+{
+        static void (*const senders[])(struct redis_ledger *, struct ledger_call *) = {
+                [LEDGER_LEAD] = redis_lead_send,         [LEDGER_DEFINE] = redis_define_send,
+                [LEDGER_REGISTER] = redis_register_send, [LEDGER_PEEK] = redis_peek_send,
+                [LEDGER_REVOKE] = redis_revoke_send,     [LEDGER_RENEW] = redis_renew_send,
+                [LEDGER_FINISH] = redis_finish_send,     [LEDGER_INTERRUPT] = redis_interrupt_send,
+                [LEDGER_HISTORY] = redis_history_send,
+        };
+
+        senders[c->op](l, c);
+}
+
+/* True when the call was answered here: it cannot be sent. */
+static bool turned_away(struct redis_ledger *l, struct ledger_call *c)
+{
+        if (l->state == REDIS_CLOSING)
+                redis_answer(c, -ECANCELED, "closed");
+        else if (l->hello.reader && !only_reads(c->op))
+                redis_answer(c, -EROFS, "opened for reading");
+        else if (negative(c))
+                redis_answer(c, -ERANGE, "instants before 1970 are not supported on redis");
+        else if (l->state == REDIS_HALTED)
+                redis_answer(c, -EUCLEAN, l->why);
+        else if (l->state != REDIS_UP)
+                redis_answer(c, -EAGAIN, l->why);
+        else
+                return false;
+        return true;
+}
+
+static struct ledger_call *take_all(struct redis_ledger *l)
+{
+        struct ledger_call *first = l->first;
+
+        l->first = NULL;
+        l->last = &l->first;
+        return first;
+}
+
+/* Sends the finishes of `list`, or all but the claims; returns the others in order. */
+static struct ledger_call *send_part(struct redis_ledger *l, struct ledger_call *list, bool finishes)
+{
+        struct ledger_call *rest = NULL, **last = &rest;
+
+        while (list) {
+                struct ledger_call *c = list;
+                list = c->next;
+                c->next = NULL;
+                if (turned_away(l, c))
+                        continue;
+                if (finishes ? c->op == LEDGER_FINISH : c->op != LEDGER_CLAIM)
+                        send_one(l, c);
+                else {
+                        *last = c;
+                        last = &c->next;
+                }
+        }
+        return rest;
+}
+
+static void send_claims(struct redis_ledger *l, struct ledger_call *list)
+{
+        while (list) {
+                struct ledger_call *batch[REDIS_BATCH];
+                size_t n = 0;
+                while (list && n < REDIS_BATCH) {
+                        batch[n++] = list;
+                        list = list->next;
+                }
+                redis_claim_send(l, batch, n);
+        }
+}
+
+static void on_gather(uv_prepare_t *p)
+{
+        struct redis_ledger *l = p->data;
+
+        (void) uv_prepare_stop(p);
+        if (l->state == REDIS_OPENING)
+                return;
+        struct ledger_call *list = take_all(l);
+        list = send_part(l, list, true);
+        list = send_part(l, list, false);
+        send_claims(l, list);
+}
+
+static void gather_soon(struct redis_ledger *l)
+{
+        if (l->first)
+                (void) uv_prepare_start(&l->gather, on_gather);
+}
+
+static void redis_send(struct ledger *base, struct ledger_call *c)
+{
+        struct redis_ledger *l = container_of(base, struct redis_ledger, base);
+
+        memset(&c->out, 0, sizeof(c->out));
+        c->next = NULL;
+        c->error = 0;
+        *l->last = c;
+        l->last = &c->next;
+        gather_soon(l);
+}
+
+static struct redis_ledger *ledger_release(struct redis_ledger *l)
+{
+        free(l->prefix);
+        free(l->store_key);
+        free(l);
+        return NULL;
+}
+
+static unsigned command_ms(const struct config *c)
+{
+        int64_t ms = COMMAND_MS;
+
+        for (size_t i = 0; i < c->task_count; i++) {
+                const struct task *t = &c->tasks[i];
+                if (t->singleton == PATH_REDIS && t->lease_ms > 0 && t->lease_ms / LEASE_PARTS < ms)
+                        ms = t->lease_ms / LEASE_PARTS;
+        }
+        return (unsigned) (ms > 0 ? ms : 1);
+}
+
+static int keys_make(struct redis_ledger *l, const struct config *c)
+{
+        const char *app = c->redis.app ? c->redis.app : "onced", *group = c->redis.group ? c->redis.group : "default";
+
+        /* The braces keep all keys of a group in one slot of a cluster. */
+        if (asprintf(&l->prefix, "onced:{%s:%s}:", app, group) < 0) {
+                l->prefix = NULL;
+                return -ENOMEM;
+        }
+        if (asprintf(&l->store_key, "%sstore", l->prefix) < 0) {
+                l->store_key = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+static const char *given(const char *configured, const char *in_url)
+{
+        return configured && *configured ? configured : in_url;
+}
+
+static void hello_prepare(struct redis_ledger *l)
+{
+        const struct config *c = l->o.config;
+
+        l->memory.planned = INSTANT_NONE;
+        l->hello = (struct redis_hello) {
+                .user = given(c->redis.user, l->url.user), .password = given(c->redis.password, l->url.password),
+                .store_key = l->store_key, .prefix = l->prefix, .db = l->url.db,
+                .reader = l->o.read_only || l->o.life == 0, .memory = &l->memory, .done = on_hello, .arg = l,
+        };
+}
+
+static int redis_open(uv_loop_t *loop, const struct ledger_options *o, ledger_health_cb health, void *arg,
+                      struct ledger **ret)
+{
+        struct redis_link_options link = { .connect_ms = CONNECT_MS, .command_ms = command_ms(o->config),
+                                           .on_open = on_open, .on_lost = on_lost };
+        struct redis_ledger *l = calloc(1, sizeof(*l));
+        int r = l ? 0 : -ENOMEM;
+
+        if (r == 0)
+                r = redis_url_parse(o->config->redis.url ? o->config->redis.url : "", &l->url);
+        if (r == 0)
+                r = keys_make(l, o->config);
+        if (r == 0) {
+                l->o = *o;
+                link.arg = l;
+                link.url = l->url;
+                hello_prepare(l);
+                r = redis_link_open(loop, &link, &l->link);
+        }
+        if (r < 0) {
+                if (l)
+                        (void) ledger_release(l);
+                return r;
+        }
+        l->base.kind = &ledger_redis;
+        l->loop = loop;
+        l->health = health;
+        l->health_arg = arg;
+        l->last = &l->first;
+        (void) uv_prepare_init(loop, &l->gather);
+        l->gather.data = l;
+        *ret = &l->base;
+        return 0;
+}
+
+static void closed_one(void *arg)
+{
+        struct redis_ledger *l = arg;
+
+        if (--l->closing > 0)
+                return;
+        void (*closed)(void *) = l->closed;
+        void *closed_arg = l->closed_arg;
+        (void) ledger_release(l);
+        closed(closed_arg);
+}
+
+static void on_gather_closed(uv_handle_t *h)
+{
+        closed_one(h->data);
+}
+
+static void redis_close(struct ledger *base, void (*closed)(void *arg), void *arg)
+{
+        struct redis_ledger *l = container_of(base, struct redis_ledger, base);
+
+        l->state = REDIS_CLOSING;
+        l->closed = closed;
+        l->closed_arg = arg;
+        l->closing = 2;
+        redis_link_close(l->link, closed_one, l);
+        for (struct ledger_call *c = take_all(l), *next; c; c = next) {
+                next = c->next;
+                redis_answer(c, -ECANCELED, "closed");
+        }
+        uv_close((uv_handle_t *) &l->gather, on_gather_closed);
+}
+
+const struct ledger_kind ledger_redis = {
+        .name = "redis", .open = redis_open, .send = redis_send, .close = redis_close,
+};

@@ -1,0 +1,121 @@
+/* One request on its way: what becomes of its calls when the server refuses, is silent, or is not the store it
+ * was; the meaning of a good answer is the sender's. */
+#include "ledger/redis_ledger.h"
+#include "ledger/redis_reply.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+void redis_answer(struct ledger_call *c, int error, const char *why)
+{
+        c->error = error;
+        (void) snprintf(c->why, sizeof(c->why), "%s", why ? why : "");
+        if (error < 0)
+                ledger_call_done(c);
+        if (error < 0 && c->op == LEDGER_CLAIM)
+                c->out.claim.outcome = error == -EUCLEAN ? OUTCOME_HALTED : OUTCOME_DOWN;
+        c->done(c);
+}
+
+static void answer_calls(struct redis_request *q, int error, const char *why)
+{
+        for (size_t i = 0; i < q->count; i++)
+                redis_answer(q->calls[i], error, why);
+}
+
+/* Errors after which this server is not the one to ask: a demoted primary stays reachable and answers. */
+static bool must_leave(const char *text)
+{
+        return strncmp(text, "READONLY", 8) == 0 || strncmp(text, "LOADING", 7) == 0 ||
+               strncmp(text, "MASTERDOWN", 10) == 0;
+}
+
+static void refused(struct redis_request *q, const char *text)
+{
+        char why[160];
+
+        (void) snprintf(why, sizeof(why), "%s", text);
+        answer_calls(q, reply_error(why), why);
+        if (must_leave(why))
+                redis_link_drop(q->ledger->link, why);
+}
+
+static void held(struct redis_request *q)
+{
+        for (size_t i = 0; i < q->count; i++) {
+                q->calls[i]->out.claim.outcome = OUTCOME_HALTED;
+                q->calls[i]->out.claim.cursor = INSTANT_NONE;
+                redis_answer(q->calls[i], 0, "the store waits for owners to report after a failover");
+        }
+}
+
+static void judge(struct redis_request *q, const struct redisReply *r)
+{
+        const char *verdict = reply_text(r, 0);
+        struct redis_ledger *l = q->ledger;
+
+        if (r->type == REDIS_REPLY_ERROR)
+                refused(q, r->str);
+        else if (strcmp(verdict, "OK") == 0)
+                q->decided(q, r);
+        else if (strcmp(verdict, "HOLD") == 0)
+                held(q);
+        else if (strcmp(verdict, "UNIT_LOST") == 0)
+                answer_calls(q, -EUCLEAN, "the store has lost this unit's cursor; `onced recover TASK` sets a new one");
+        else if (strcmp(verdict, "STORE_LOST") == 0) {
+                static const char why[] = "the store has lost its identity: claims it held may be lost";
+                answer_calls(q, -EUCLEAN, why);
+                redis_halt(l, why);
+        } else {
+                answer_calls(q, -EAGAIN, "the server was restarted or replaced");
+                redis_link_drop(l->link, "the server was restarted or replaced");
+        }
+}
+
+static void on_reply(int error, const struct redisReply *r, void *arg)
+{
+        struct redis_request *q = arg;
+
+        if (error == -ECANCELED)
+                answer_calls(q, error, "closed");
+        else if (error < 0)
+                answer_calls(q, error, "no answer: whether it was executed is unknown");
+        else
+                judge(q, r);
+        free(q);
+}
+
+void redis_begin(const struct redis_ledger *l, struct redis_args *a)
+{
+        redis_args_text(a, l->prefix);
+        redis_args_text(a, l->memory.epoch);
+        redis_args_text(a, l->memory.run_id);
+}
+
+void redis_request(struct redis_ledger *l, enum redis_script script, struct redis_args *args,
+                   struct ledger_call *const *calls, size_t count,
+                   void (*decided)(struct redis_request *q, const struct redisReply *r))
+{
+        struct redis_request *q = calloc(1, sizeof(*q));
+        int r = -ENOMEM;
+
+        if (q) {
+                *q = (struct redis_request) { .ledger = l, .count = count, .decided = decided };
+                struct mono sent = clock_mono();
+                for (size_t i = 0; i < count; i++) {
+                        q->calls[i] = calls[i];
+                        calls[i]->sent = sent;
+                }
+                r = redis_script_send(l->link, script, l->store_key, args, on_reply, q);
+        }
+        redis_args_done(args);
+        if (r == 0)
+                return;
+        free(q);
+        for (size_t i = 0; i < count; i++)
+                redis_answer(calls[i], -EAGAIN, r == -ENOMEM ? "out of memory" : "not connected");
+}
