@@ -7,4 +7,11 @@
 
 extern const struct conformance_backend sqlite_backend;
 
+/* A file of the state folder; valid until the next call. */
+const char *state_path(const struct world *w, const char *name);
+
+/* By another connection, as sqlite3(1) would: a statement, or the number it gives. */
+void file_sql(const struct world *w, const char *file, const char *sql);
+int64_t file_number(const struct world *w, const char *file, const char *sql);
+
 #endif
