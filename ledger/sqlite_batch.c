@@ -8,9 +8,6 @@
 #include "common/config/config.h"
 #include "ledger/sqlite_store.h"
 
-/* One failed write may pass; a disk that fails this often in a row is for a person to look at. */
-#define IO_FAILURES_MAX 3
-
 #define KEPT_TEXT_MAX  (64u << 10)
 #define KEPT_ERROR_MAX (4u << 10)
 
@@ -209,10 +206,7 @@ static int settle_failure(struct sqlite_store *s, int r, bool committing)
         case -EIO:
                 s->rewrite |= code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC;
                 store_close(s);
-                if (++s->io_failures >= IO_FAILURES_MAX)
-                        store_halt(s, "%s cannot be written: the disk fails again and again", s->path);
-                else
-                        store_down(s, "%s: input/output error", s->path);
+                store_io_failed(s);
                 /* The frames of a failed commit may be found whole after a crash. */
                 return committing ? -ETIMEDOUT : -EAGAIN;
         case -EPROTO:

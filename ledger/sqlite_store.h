@@ -68,6 +68,7 @@ int identity_unmark(struct sqlite_store *s);     /* before the first write after
 /* Health: told once per change. */
 void store_halt(struct sqlite_store *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void store_down(struct sqlite_store *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void store_io_failed(struct sqlite_store *s);
 void store_up(struct sqlite_store *s, const char *note);
 
 /* Batches (sqlite_batch.c): a list by `next` of at most SQLITE_BATCH_MAX; every call is answered. */
