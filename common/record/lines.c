@@ -1,6 +1,8 @@
 /* What each line of a trigger log says. Fields with nothing to say are left out; the order never changes. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/record/ids.h"
@@ -22,6 +24,8 @@ void triglog_start(struct triglog *t, const char *role, uint32_t generation, con
 
         if (!writer_begin(t, "start", &m))
                 return;
+        free(t->role);
+        t->role = strdup(role);
         line_text(b, "node", t->node);
         line_text(b, "slot", t->slot);
         line_int(b, "pid", t->pid);

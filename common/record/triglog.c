@@ -53,6 +53,7 @@ static struct triglog *writer_free(struct triglog *t)
         free(t->slot);
         free(t->pstart);
         free(t->boot);
+        free(t->role);
         free(t->name);
         free(t);
         return NULL;
@@ -232,6 +233,8 @@ static void rotate_line_new(struct triglog *t, const char *prev, const char *pre
         line_int(&t->pending, "pid", t->pid);
         line_text(&t->pending, "pstart", t->pstart);
         line_text(&t->pending, "boot", t->boot);
+        line_text(&t->pending, "role", t->role);
+        line_bool(&t->pending, "sync", t->sync);
         line_text(&t->pending, "prev", prev);
         line_text(&t->pending, "prev_h", prev_h);
         (void) writer_end(t, &m);

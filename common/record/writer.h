@@ -13,7 +13,7 @@
 #define PENDING_FULL (60 * 1024)     /* then they go out in one write */
 
 struct triglog {
-        char *dir, *node, *slot, *pstart, *boot;  /* owned */
+        char *dir, *node, *slot, *pstart, *boot, *role;  /* owned; role NULL before `start` */
         int pid;
         int64_t rotate_size;
         bool sync;

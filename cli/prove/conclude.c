@@ -1,0 +1,122 @@
+/* From rosters and logs together: how each process ended, and where evidence is wanting. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/prove/evidence.h"
+#include "cli/prove/scan.h"
+#include "common/cleanup.h"
+
+DEFINE_CLEANUP(struct scanner *, scanner_freep, scanner_free)
+
+/* A master begins only when no process of the one before is left (they hold its lock together): its first
+ * line ends whatever is older on its node. */
+static const struct process *master_after(const struct evidence *e, const struct process *p)
+{
+        const struct process *next = NULL;
+        int64_t alive_us = p->last_us > p->born_us ? p->last_us : p->born_us;
+
+        for (size_t i = 0; i < e->process_count; i++) {
+                const struct process *m = e->processes[i];
+                if (m->kind == PROCESS_MASTER && m != p && m->file_count && m->from_start &&
+                    strcmp(m->node, p->node) == 0 && m->first_us > alive_us && (!next || m->first_us < next->first_us))
+                        next = m;
+        }
+        return next;
+}
+
+static int how_ended(struct evidence *e, struct process *p)
+{
+        const struct process *next;
+
+        p->ended = true;
+        if (p->stopped) {
+                p->ended_us = p->last_us;
+                return 0;
+        }
+        if (p->gone) {
+                p->ended_us = p->gone_us;
+                return 0;
+        }
+        next = master_after(e, p);
+        p->ended = next != NULL;
+        p->ended_us = next ? next->first_us : FOREVER_US;
+        if (!next || p->synced || !*p->boot || strcmp(p->boot, next->boot) == 0 || p->kind == PROCESS_OTHER)
+                return 0;
+        if (evidence_trouble(e, "%s: the machine went down under it, its last lines may be lost", p->name) < 0)
+                return -ENOMEM;
+        return evidence_blind_add(e, p->last_us, next->first_us, p->node);
+}
+
+static int without_log(struct evidence *e, const struct process *p)
+{
+        if (evidence_trouble(e, "%s: the roster names it, but its log is not here", p->name) < 0)
+                return -ENOMEM;
+        return evidence_blind_add(e, p->born_us, p->ended_us, p->node);
+}
+
+static int without_stop(struct evidence *e, const struct process *p)
+{
+        if (evidence_trouble(e, "%s: it ended in good order, but its log lacks the stop line", p->name) < 0)
+                return -ENOMEM;
+        return evidence_blind_add(e, p->last_us, p->gone_us, p->node);
+}
+
+static int without_roster(struct evidence *e, const struct process *p, bool any_roster)
+{
+        if (any_roster && evidence_trouble(e, "%s: no roster names it, its master's log is not here", p->name) < 0)
+                return -ENOMEM;
+        return evidence_blind_add(e, p->first_us, p->ended_us, p->node);
+}
+
+static int process_judge(struct evidence *e, const struct process *p, bool any_roster)
+{
+        int r = 0;
+
+        if (p->kind == PROCESS_OTHER)
+                return 0;
+        if (p->broken)
+                r = evidence_blind_add(e, p->broken_from_us, p->ended_us, p->node);
+        if (p->kind != PROCESS_WORKER || r < 0)
+                return r;
+        if (p->file_count == 0)
+                return p->born ? without_log(e, p) : 0;
+        if (!p->born && p->last_us != -FOREVER_US)
+                return without_roster(e, p, any_roster);
+        if (p->gone && !p->stopped && p->signal == 0 && p->exit_code == 0)
+                return without_stop(e, p);
+        return 0;
+}
+
+static int conclude(struct evidence *e)
+{
+        bool any_roster = false, any_worker = false;
+        int r = 0;
+
+        for (size_t i = 0; i < e->process_count && r == 0; i++) {
+                struct process *p = e->processes[i];
+                any_roster |= p->kind == PROCESS_MASTER && p->file_count;
+                any_worker |= p->kind == PROCESS_WORKER && p->file_count;
+                if (p->first_us < e->from_us)
+                        e->from_us = p->first_us;
+                if (p->last_us > e->to_us)
+                        e->to_us = p->last_us;
+                r = how_ended(e, p);
+        }
+        if (r == 0 && any_worker && !any_roster)
+                r = evidence_trouble(e, "no roster: without a master's log nobody can say which processes existed");
+        for (size_t i = 0; i < e->process_count && r == 0; i++)
+                r = process_judge(e, e->processes[i], any_roster);
+        return r;
+}
+
+int evidence_read(struct evidence *e)
+{
+        _cleanup_(scanner_freep) struct scanner *scanner = scanner_new();
+        int r = scanner ? 0 : -ENOMEM;
+
+        /* Rosters add processes while this goes on; those have no files. */
+        for (size_t i = 0; i < e->process_count && r == 0; i++)
+                r = evidence_verify(e, e->processes[i], scanner);
+        return r < 0 ? r : conclude(e);
+}

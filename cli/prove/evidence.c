@@ -1,0 +1,200 @@
+/* Processes, plans and blind stretches: what the first pass collects, and the questions asked about it. */
+#include "cli/prove/evidence.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/cleanup.h"
+
+#define TROUBLES_MAX 1000
+#define BLINDS_MAX 1000         /* beyond it everything is blind: such logs prove nothing anyway */
+
+struct evidence *evidence_new(void)
+{
+        struct evidence *e = calloc(1, sizeof(*e));
+
+        if (e) {
+                e->from_us = FOREVER_US;
+                e->to_us = -FOREVER_US;
+                e->whole_from_us = -FOREVER_US;
+        }
+        return e;
+}
+
+static void process_free(struct process *p)
+{
+        for (size_t i = 0; i < p->file_count; i++)
+                free(p->files[i].path);
+        free(p->files);
+        free(p->name);
+        free(p->node);
+        free(p->boot);
+        free(p->tzdata);
+        free(p);
+}
+
+struct evidence *evidence_free(struct evidence *e)
+{
+        if (!e)
+                return NULL;
+        for (size_t i = 0; i < e->process_count; i++)
+                process_free(e->processes[i]);
+        for (size_t i = 0; i < e->plans_count; i++)
+                plans_free(e->plans[i]);
+        for (size_t i = 0; i < e->trouble_count; i++)
+                free(e->troubles[i]);
+        free(e->processes);
+        free(e->plans);
+        free(e->troubles);
+        free(e->blinds);
+        dict_done(&e->by_name);
+        dict_done(&e->plans_by_unit);
+        free(e);
+        return NULL;
+}
+
+bool list_room(void **list, size_t count, size_t *room, size_t size)
+{
+        if (count < *room)
+                return true;
+        size_t more = *room ? *room * 2 : 16;
+        void *bigger = reallocarray(*list, more, size);
+        if (!bigger)
+                return false;
+        *list = bigger;
+        *room = more;
+        return true;
+}
+
+int evidence_trouble(struct evidence *e, const char *format, ...)
+{
+        va_list ap;
+        char *text;
+
+        if (e->trouble_count == TROUBLES_MAX) {
+                e->troubles_dropped++;
+                return 0;
+        }
+        va_start(ap, format);
+        int n = vasprintf(&text, format, ap);
+        va_end(ap);
+        if (n < 0)
+                return -ENOMEM;
+        if (!list_room((void **) &e->troubles, e->trouble_count, &e->trouble_room, sizeof(*e->troubles))) {
+                free(text);
+                return -ENOMEM;
+        }
+        e->troubles[e->trouble_count++] = text;
+        return 0;
+}
+
+int evidence_blind_add(struct evidence *e, int64_t from_us, int64_t to_us, const char *node)
+{
+        if (e->blind_count == BLINDS_MAX) {
+                e->blinds[0] = (struct blind) { -FOREVER_US, FOREVER_US, NULL };
+                return 0;
+        }
+        if (!list_room((void **) &e->blinds, e->blind_count, &e->blind_room, sizeof(*e->blinds)))
+                return -ENOMEM;
+        e->blinds[e->blind_count++] = (struct blind) { from_us, to_us < from_us ? from_us : to_us, node };
+        return 0;
+}
+
+struct process *evidence_process(struct evidence *e, const char *node, const char *slot, int pid,
+                                 const char *pstart)
+{
+        _cleanup_(freep) char *name = NULL;
+
+        if (asprintf(&name, "%s.%s.%d.%s", node, slot, pid, pstart) < 0) {
+                name = NULL;
+                return NULL;
+        }
+        struct process *p = dict_get(&e->by_name, name, strlen(name));
+        if (p)
+                return p;
+        p = calloc(1, sizeof(*p));
+        if (!p)
+                return NULL;
+        p->node = strdup(node);
+        p->boot = strdup("");
+        p->tzdata = strdup("");
+        p->kind = strcmp(slot, "m") == 0 ? PROCESS_MASTER : strcmp(slot, "c") == 0 ? PROCESS_OTHER : PROCESS_WORKER;
+        p->first_us = FOREVER_US;
+        p->last_us = -FOREVER_US;
+        if (!p->node || !p->boot || !p->tzdata ||
+            !list_room((void **) &e->processes, e->process_count, &e->process_room, sizeof(*e->processes)) ||
+            dict_put(&e->by_name, name, strlen(name), p) < 0) {
+                process_free(p);
+                return NULL;
+        }
+        p->name = TAKE(name);
+        p->index = e->process_count;
+        e->processes[e->process_count++] = p;
+        return p;
+}
+
+struct plans *evidence_plans(struct evidence *e, const char *task, const char *key)
+{
+        _cleanup_(freep) char *unit = NULL;
+        int len = asprintf(&unit, "%s%c%s", task, 0, key);
+
+        if (len < 0) {
+                unit = NULL;
+                return NULL;
+        }
+        struct plans *p = dict_get(&e->plans_by_unit, unit, (size_t) len);
+        if (p)
+                return p;
+        p = plans_new(task, key);
+        if (!p)
+                return NULL;
+        if (!list_room((void **) &e->plans, e->plans_count, &e->plans_room, sizeof(*e->plans)) ||
+            dict_put(&e->plans_by_unit, unit, (size_t) len, p) < 0)
+                return plans_free(p);
+        e->plans[e->plans_count++] = p;
+        return p;
+}
+
+static bool could_run(const struct process *p, const char *key, const struct plan *plan)
+{
+        if (p->kind != PROCESS_WORKER && p->kind != PROCESS_ALONE)
+                return false;
+        if (*key && strcmp(p->node, key) != 0)
+                return false;
+        return p->file_count > 0 && (plan->path != PATH_DEDICATED || p->led || p->kind == PROCESS_ALONE);
+}
+
+/* A process that has stopped says itself how far it came. One that was killed, or goes on, came as far as its
+ * last line, and what was due just before that may have been left to be decided within its grace. While some
+ * go on, the instants are judged that all of them have seen: logs copied one after the other do not lie then. */
+int64_t evidence_end_ms(const struct evidence *e, const char *key, const struct plan *plan)
+{
+        int64_t end = INT64_MIN, open_end = INT64_MAX;
+        int64_t grace = plan_grace_ms(plan);
+
+        for (size_t i = 0; i < e->process_count; i++) {
+                const struct process *p = e->processes[i];
+                if (!could_run(p, key, plan) || p->last_us == -FOREVER_US)
+                        continue;
+                int64_t came = p->stopped ? p->ceased_ms : p->last_us / 1000 - grace;
+                if (came > end)
+                        end = came;
+                if (!p->ended && plan->path != PATH_DEDICATED && came < open_end)
+                        open_end = came;
+        }
+        return open_end < end ? open_end : end;
+}
+
+bool evidence_blind(const struct evidence *e, const char *key, int64_t from_us, int64_t to_us)
+{
+        for (size_t i = 0; i < e->blind_count; i++) {
+                const struct blind *b = &e->blinds[i];
+                if (b->from_us <= to_us && b->to_us >= from_us && (!*key || !b->node || strcmp(b->node, key) == 0))
+                        return true;
+        }
+        return false;
+}

@@ -1,0 +1,106 @@
+/* The first of two passes: who existed, whose log is whole, and when something may have happened that no
+ * line shows. All that judging an instant later needs, without any occurrence. */
+#ifndef ONCED_PROVE_EVIDENCE_H
+#define ONCED_PROVE_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/prove/plans.h"
+#include "cli/prove/dict.h"
+
+#define FOREVER_US (INT64_MAX / 4)
+
+enum process_kind {
+        PROCESS_WORKER,
+        PROCESS_MASTER,
+        PROCESS_ALONE,          /* runs tasks without a master */
+        PROCESS_OTHER,          /* runs no task: the console */
+};
+
+struct log_file {
+        char *path;             /* owned */
+        int64_t size;           /* when it was found */
+        uint64_t first_n;       /* 0: no line could be read */
+};
+
+/* One process of one node, known by its log, by a roster, or both. */
+struct process {
+        char *name;             /* owned; <node>.<slot>.<pid>.<pstart> */
+        char *node, *boot, *tzdata;   /* owned; boot and tzdata "" when unknown */
+        size_t index;           /* in evidence.processes */
+        enum process_kind kind;
+        struct log_file *files; /* owned, by first_n */
+        size_t file_count;
+
+        bool from_start;        /* the log begins with line 1 */
+        int64_t first_us, last_us;    /* of its lines */
+        bool occurrences;       /* has lines about occurrences, the first planned for: */
+        int64_t first_planned_ms;
+        bool led, synced;
+        bool broken;            /* its log fits no more from broken_from_us on, up to its end */
+        int64_t broken_from_us;
+
+        bool born, gone, stopped, ended;
+        int64_t born_us, gone_us, ended_us;
+        int exit_code, signal;
+        int64_t ceased_ms;
+};
+
+/* A stretch of time in which this node's tasks may have been started unseen. */
+struct blind {
+        int64_t from_us, to_us;
+        const char *node;       /* borrowed from its process; NULL: any node */
+};
+
+struct evidence {
+        struct process **processes;   /* owned */
+        size_t process_count, process_room;
+        struct dict by_name;         /* struct process */
+
+        struct plans **plans;         /* owned */
+        size_t plans_count, plans_room;
+        struct dict plans_by_unit;   /* struct plans by "task\0key" */
+
+        struct blind *blinds;         /* owned */
+        size_t blind_count, blind_room;
+
+        char **troubles;              /* owned: what is wrong with the evidence, in words */
+        size_t trouble_count, trouble_room, troubles_dropped;
+        bool unreadable;              /* a file could not be read, or is no trigger log */
+
+        uint64_t lines;
+        size_t files;
+        int64_t from_us, to_us;       /* first and last line of all; FOREVER_US, -FOREVER_US: none */
+        int64_t whole_from_us;        /* before this, old files of some process are no longer there */
+};
+
+struct evidence *evidence_new(void);
+struct evidence *evidence_free(struct evidence *e);
+
+/* Files, and folders with their *.jsonl and those of their triggers/. -errno only without memory: what cannot
+ * be read becomes a trouble. */
+int evidence_gather(struct evidence *e, char **paths, size_t count);
+
+/* Reads and verifies everything gathered. 0 or -ENOMEM. */
+int evidence_read(struct evidence *e);
+
+/* Until when (exclusive, planned ms) instants of a task with this plan had to be decided by somebody whose log
+ * is here. INT64_MIN: nobody could. */
+int64_t evidence_end_ms(const struct evidence *e, const char *key, const struct plan *plan);
+
+/* True when a run for `key` may have been started unseen within [from, to]. */
+bool evidence_blind(const struct evidence *e, const char *key, int64_t from_us, int64_t to_us);
+
+/* For the parts of evidence: verify.c reads a process, conclude.c draws the conclusions. */
+struct scanner;
+int evidence_verify(struct evidence *e, struct process *p, struct scanner *s);
+int evidence_trouble(struct evidence *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int evidence_blind_add(struct evidence *e, int64_t from_us, int64_t to_us, const char *node);
+struct process *evidence_process(struct evidence *e, const char *node, const char *slot, int pid,
+                                 const char *pstart);   /* found or made; NULL without memory */
+struct plans *evidence_plans(struct evidence *e, const char *task, const char *key);
+bool list_room(void **list, size_t count, size_t *room, size_t size);   /* room for one more */
+
+#endif

@@ -1,0 +1,171 @@
+/* Plans of one task in order. The same plan is said by several processes and again in every file: it is kept
+ * once, valid from the earliest time anybody gave. */
+#include "cli/prove/plans.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/prove/scan.h"
+#include "common/record/ids.h"
+#include "common/schedule/misfire.h"
+
+struct plans *plans_new(const char *task, const char *key)
+{
+        struct plans *p = calloc(1, sizeof(*p));
+
+        if (!p)
+                return NULL;
+        p->task = strdup(task);
+        p->key = strdup(key);
+        return p->task && p->key ? p : plans_free(p);
+}
+
+struct plans *plans_free(struct plans *p)
+{
+        if (!p)
+                return NULL;
+        free(p->task);
+        free(p->key);
+        free(p->list);
+        free(p);
+        return NULL;
+}
+
+static int plan_read(const struct record *r, struct plan *ret)
+{
+        int path = text_index(record_text(r, FIELD_PATH), path_names);
+        int64_t shards = record_number(r, FIELD_SHARDS);
+        struct text kind = record_text(r, FIELD_KIND);
+
+        if (path < 0 || shards < 1 || shards > SHARDS_MAX || !record_has(r, FIELD_VALID_FROM))
+                return -EINVAL;
+        *ret = (struct plan) {
+                .path = (enum path) path,
+                .computable = true,
+                .competes = record_number(r, FIELD_ENABLED) && !text_is(record_text(r, FIELD_SCOPE), "manual"),
+                .concurrent = text_is(record_text(r, FIELD_OVERLAP), "concurrent"),
+                .queued = text_is(record_text(r, FIELD_OVERLAP), "queue"),
+                .catch_up = text_is(record_text(r, FIELD_MISFIRE), "catch_up"),
+                .grace_ms = record_has(r, FIELD_GRACE) ? record_number(r, FIELD_GRACE) : -1,
+                .shards = (unsigned) shards,
+                .rev = (uint64_t) record_number(r, FIELD_REV),
+                .valid_from = { record_number(r, FIELD_VALID_FROM) },
+        };
+        if (text_is(kind, "every"))
+                return schedule_every(record_number(r, FIELD_EVERY), record_number(r, FIELD_ANCHOR),
+                                      &ret->schedule) < 0 ? -EINVAL : 0;
+        ret->computable = text_is(kind, "none") || !ret->competes;
+        return 0;
+}
+
+static bool same_definition(const struct plan *a, const struct plan *b)
+{
+        return a->path == b->path && a->schedule.kind == b->schedule.kind &&
+               a->schedule.every_ms == b->schedule.every_ms && a->schedule.anchor_ms == b->schedule.anchor_ms &&
+               a->competes == b->competes && a->shards == b->shards;
+}
+
+/* Places `n` by valid_from, then revision. */
+static int place(struct plans *p, const struct plan *n)
+{
+        if (p->count == p->room) {
+                size_t room = p->room ? p->room * 2 : 2;
+                struct plan *list = realloc(p->list, room * sizeof(*list));
+                if (!list)
+                        return -ENOMEM;
+                p->list = list;
+                p->room = room;
+        }
+        size_t i = p->count++;
+        for (; i > 0 && (p->list[i - 1].valid_from.ms > n->valid_from.ms ||
+                         (p->list[i - 1].valid_from.ms == n->valid_from.ms && p->list[i - 1].rev > n->rev)); i--)
+                p->list[i] = p->list[i - 1];
+        p->list[i] = *n;
+        return 0;
+}
+
+int plans_add(struct plans *p, const struct record *r)
+{
+        struct plan n;
+
+        int e = plan_read(r, &n);
+        if (e < 0)
+                return e;
+        p->unknown_kind |= !n.computable;
+        for (size_t i = 0; i < p->count; i++) {
+                struct plan *o = &p->list[i];
+                if (o->rev != n.rev)
+                        continue;
+                if (same_definition(o, &n)) {
+                        if (n.valid_from.ms >= o->valid_from.ms)
+                                return 0;
+                        memmove(o, o + 1, (p->count - i - 1) * sizeof(*o));
+                        p->count--;
+                        return place(p, &n);
+                }
+                /* Under none nothing numbers the revisions: a changed plan is just the next one. */
+                if (o->path == n.path && n.path != PATH_NONE && o->valid_from.ms == n.valid_from.ms)
+                        p->split = true;
+        }
+        return place(p, &n);
+}
+
+const struct plan *plans_at(const struct plans *p, struct instant i)
+{
+        size_t at = p->count;
+
+        while (at > 1 && p->list[at - 1].valid_from.ms >= i.ms)
+                at--;
+        return at > 0 ? &p->list[at - 1] : NULL;
+}
+
+int64_t plan_grace_ms(const struct plan *p)
+{
+        if (p->grace_ms >= 0)
+                return p->grace_ms;
+        if (p->schedule.kind == SCHEDULE_EVERY && p->schedule.every_ms < GRACE_DEFAULT_MS)
+                return p->schedule.every_ms;
+        return GRACE_DEFAULT_MS;
+}
+
+uint64_t plans_count(const struct plans *p, unsigned shard, struct instant after, struct instant upto)
+{
+        uint64_t sum = 0;
+
+        for (size_t i = p->count; i-- > 0;) {
+                const struct plan *plan = &p->list[i];
+                struct instant from = after, to = upto;
+
+                if (plan->valid_from.ms > from.ms)
+                        from = plan->valid_from;
+                if (i + 1 < p->count && p->list[i + 1].valid_from.ms < to.ms)
+                        to = p->list[i + 1].valid_from;
+                if (plan->competes && plan->computable && shard < plan->shards && from.ms < to.ms)
+                        sum += schedule_count(&plan->schedule, from, to);
+                if (plan->valid_from.ms <= after.ms)
+                        break;
+        }
+        return sum;
+}
+
+bool plans_adjacent(const struct plans *p, struct instant earlier, struct instant later)
+{
+        const struct plan *plan = plans_at(p, later);
+
+        if (later.ms - earlier.ms <= 1)
+                return true;
+        return plan && plan == plans_at(p, earlier) && plan->schedule.kind == SCHEDULE_EVERY &&
+               schedule_count(&plan->schedule, earlier, (struct instant) { later.ms - 1 }) == 0;
+}
+
+bool plans_has(const struct plans *p, unsigned shard, struct instant i)
+{
+        const struct plan *plan = plans_at(p, i);
+
+        if (!plan || !plan->computable)
+                return true;
+        if (plan == p->list && i.ms <= plan->valid_from.ms && plan->rev > 1)
+                return true;    /* of an earlier plan, whose line is no longer there */
+        return plan->competes && shard < plan->shards && schedule_has(&plan->schedule, i);
+}

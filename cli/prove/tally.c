@@ -1,0 +1,131 @@
+/* Counting: sixteen buckets an octave of lateness, so that a percentile is right within six in a hundred. */
+#include "cli/prove/tally.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const verdict_names[] = { "ONCE", "EXPLAINED", "UNKNOWN", "MISSED", "DUPLICATE", NULL };
+const char *const finding_names[] = {
+        "OVERLAP", "EARLY", "LATE", "ORPHAN", "UNFINISHED", "FENCE", "BACK", "SPLIT", "PHANTOM", NULL,
+};
+
+struct row *row_new(const char *task, enum path path)
+{
+        struct row *r = calloc(1, sizeof(*r));
+
+        if (!r)
+                return NULL;
+        r->path = path;
+        r->task = strdup(task);
+        return r->task ? r : row_free(r);
+}
+
+struct row *row_free(struct row *r)
+{
+        if (!r)
+                return NULL;
+        free(r->task);
+        free(r->late);
+        free(r->sources);
+        free(r);
+        return NULL;
+}
+
+static unsigned bucket_of(uint64_t us)
+{
+        unsigned octave = 0;
+
+        if (us < 16)
+                return (unsigned) us;
+        while (us >> octave >= 32)
+                octave++;
+        unsigned bucket = (octave + 1) * 16 + (unsigned) ((us >> octave) - 16);
+        return bucket < LATE_BUCKETS ? bucket : LATE_BUCKETS - 1;
+}
+
+/* The middle of a bucket. */
+static int64_t bucket_us(unsigned bucket)
+{
+        if (bucket < 32)
+                return bucket;
+        unsigned octave = bucket / 16 - 1;
+        return (int64_t) (((uint64_t) (bucket % 16 + 16) << octave) + (1ULL << octave >> 1));
+}
+
+int row_late(struct row *r, int64_t late_us)
+{
+        if (!r->late)
+                r->late = calloc(LATE_BUCKETS, sizeof(*r->late));
+        if (!r->late)
+                return -ENOMEM;
+        r->late[bucket_of(late_us > 0 ? (uint64_t) late_us : 0)]++;
+        r->late_count++;
+        if (late_us > r->late_max_us)
+                r->late_max_us = late_us;
+        return 0;
+}
+
+int64_t row_late_us(const struct row *r, double part)
+{
+        uint64_t sum = 0;
+        double want = part * (double) r->late_count;
+
+        if (r->late_count == 0)
+                return -1;
+        for (unsigned i = 0; i < LATE_BUCKETS; i++) {
+                sum += r->late[i];
+                if (sum > 0 && (double) sum >= want)
+                        return bucket_us(i) < r->late_max_us ? bucket_us(i) : r->late_max_us;
+        }
+        return r->late_max_us;
+}
+
+int row_source(struct row *r, size_t process)
+{
+        size_t word = process / 64;
+
+        if (word >= r->source_words) {
+                uint64_t *sources = reallocarray(r->sources, word + 1, sizeof(*sources));
+                if (!sources)
+                        return -ENOMEM;
+                memset(sources + r->source_words, 0, (word + 1 - r->source_words) * sizeof(*sources));
+                r->sources = sources;
+                r->source_words = word + 1;
+        }
+        r->sources[word] |= 1ULL << process % 64;
+        return 0;
+}
+
+unsigned row_sources(const struct row *r)
+{
+        unsigned n = 0;
+
+        for (size_t i = 0; i < r->source_words; i++)
+                n += (unsigned) __builtin_popcountll(r->sources[i]);
+        return n;
+}
+
+unsigned row_multiple(const struct row *r)
+{
+        uint64_t instants = 0;
+        unsigned most = 0;
+
+        for (unsigned n = 1; n <= PER_INSTANT_MAX; n++) {
+                instants += r->per_instant[n];
+                if (r->per_instant[n] > r->per_instant[most] || most == 0)
+                        most = n;
+        }
+        return most > 1 && r->per_instant[most] * 10 >= instants * 9 ? most : 0;
+}
+
+enum verdict row_verdict(const struct row *r, bool *ret_any)
+{
+        *ret_any = false;
+        for (unsigned v = 0; v < VERDICT_COUNT_; v++)
+                *ret_any |= r->verdicts[v] > 0;
+        for (unsigned v = VERDICT_DUPLICATE; v > VERDICT_EXPLAINED; v--)
+                if (r->verdicts[v])
+                        return (enum verdict) v;
+        return r->verdicts[VERDICT_ONCE] || !r->verdicts[VERDICT_EXPLAINED] ? VERDICT_ONCE : VERDICT_EXPLAINED;
+}
