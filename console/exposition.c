@@ -68,14 +68,16 @@ static void put_micro(struct buf *b, uint64_t us)
 
 static void put_real(struct buf *b, double value)
 {
+        double magnitude = value < 0 ? -value : value;
+
         if (isnan(value)) {
                 buf_text(b, "NaN");
-        } else if (fabs(value) > 9e12) {
+        } else if (magnitude > 9e12) {
                 buf_text(b, value > 0 ? "+Inf" : "-Inf");
         } else {
                 if (value < 0)
                         buf_char(b, '-');
-                put_micro(b, (uint64_t) llround(fabs(value) * 1e6));
+                put_micro(b, (uint64_t) (magnitude * 1e6 + 0.5));
         }
 }
 

@@ -38,7 +38,6 @@ struct exchange {
         struct answer answer;
         size_t body;
         bool asked;                  /* the api has it */
-        bool waiting;                /* suspended until the api answers */
 };
 
 static void on_timeout(uv_timer_t *timer);
@@ -113,13 +112,14 @@ static enum MHD_Result reply(struct exchange *x)
         return queued;
 }
 
-/* The api has filled the answer: the library asks for it at its next turn. */
+/* The api has filled the answer: the library asks for it at its next turn. It is given one right away, since
+ * resuming does not always show on its epoll descriptor. */
 static void on_answered(void *arg)
 {
         struct exchange *x = arg;
 
-        x->waiting = false;
         MHD_resume_connection(x->connection);
+        (void) uv_timer_start(&x->server->timer, on_timeout, 0, 0);
 }
 
 static enum MHD_Result on_parameter(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
@@ -148,7 +148,6 @@ static enum MHD_Result ask(struct exchange *x, const char *path, const char *met
                 audit(x, method, path);
         if (answered)
                 return reply(x);
-        x->waiting = true;
         MHD_suspend_connection(x->connection);
         return MHD_YES;
 }
