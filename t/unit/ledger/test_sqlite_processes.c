@@ -1,0 +1,231 @@
+/* Several processes at one local ledger: no instant is granted twice, also when they are killed at any point of
+ * their commits. The test's children are this very binary, started with --claimer. */
+#include "t/unit/ledger/sqlite_backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "t/unit/cases.h"
+
+#define CLAIMERS 4
+
+extern char **environ;
+
+/* --- the child: claims one instant after the other from where the cursor is, and notes each grant --- */
+
+static int64_t cursor_of(struct world *w)
+{
+        struct ledger_call c = { .op = LEDGER_PEEK };
+
+        c.in.peek.unit = (struct unit_key) { "", WORLD_TASK, 0 };
+        do
+                world_call(w, &c);
+        while (c.error == -EAGAIN);
+        return c.error == 0 && c.out.peek.registered ? c.out.peek.cursor.ms : -1;
+}
+
+static int note_grant(int fd, int at, const char *fence)
+{
+        char line[64];
+        int len = snprintf(line, sizeof(line), "%d %s\n", at, fence);
+
+        return write(fd, line, (size_t) len) == len ? 0 : -errno;
+}
+
+/* argv: --claimer STATE_DIR BASE_MS LAST */
+static int claimer(char **argv)
+{
+        struct world w = { .backend = &sqlite_backend, .node = "here-0a1b2c3d", .boot = "b007b007b007b007",
+                           .life = 1, .rev = 1, .shards = 1 };
+        char owner[64], path[300];
+        int last = atoi(argv[4]);
+
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void) snprintf(owner, sizeof(owner), "here-0a1b2c3d.0.%d.1-aaaa", (int) getpid());
+        w.owner = owner;
+        w.config.state_dir = argv[2];
+        w.base.ms = strtoll(argv[3], NULL, 10);
+        (void) snprintf(path, sizeof(path), "%s/grants", argv[2]);
+        int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        if (fd < 0 || uv_loop_init(&w.loop) < 0)
+                return 71;
+        world_open(&w);
+        int64_t cursor = cursor_of(&w);
+        if (cursor < 0)
+                return 72;
+        for (int at = (int) ((cursor - w.base.ms) / 1000) + 1; at <= last; at++) {
+                struct ask a = { .at = at, .expect = at - 1, .catch_up = true, .overlap = OVERLAP_CONCURRENT,
+                                 .max_running = 1000 };
+                struct ask_texts texts;
+                struct ledger_call c;
+                ask_claim(&w, &a, &texts, &c);
+                world_call(&w, &c);
+                if (c.error == -EAGAIN) {   /* a killed one's log is being recovered */
+                        at--;
+                        continue;
+                }
+                if (c.error < 0)
+                        return 73;
+                if (c.out.claim.outcome == OUTCOME_DONE)
+                        continue;
+                if (c.out.claim.outcome != OUTCOME_GRANTED)
+                        return 74;
+                (void) snprintf(texts.fence, sizeof(texts.fence), "%s", c.out.claim.fence);
+                if (note_grant(fd, at, texts.fence) < 0)
+                        return 75;
+                ask_finish(&w, &a, &texts, STATE_SUCCEEDED, &c);
+                c.in.finish.keep.count = 100000;
+                world_call(&w, &c);
+                if (c.error < 0 && c.error != -EAGAIN)
+                        return 76;
+        }
+        world_close(&w);
+        return 0;
+}
+
+/* --- the parent --- */
+
+static int begin(void **state)
+{
+        struct world *w = calloc(1, sizeof(*w));
+
+        assert_non_null(w);
+        alarm(120);
+        assert_int_equal(world_begin(w, &sqlite_backend), 0);
+        *state = w;
+        return 0;
+}
+
+static int end(void **state)
+{
+        world_end(*state);
+        free(*state);
+        alarm(0);
+        return 0;
+}
+
+static pid_t start_claimer(const struct world *w, int last)
+{
+        char base[32], until[16];
+        pid_t pid;
+
+        (void) snprintf(base, sizeof(base), "%lld", (long long) w->base.ms);
+        (void) snprintf(until, sizeof(until), "%d", last);
+        char *argv[] = { (char[]) { "test" }, (char[]) { "--claimer" }, w->config.state_dir, base, until, NULL };
+        assert_int_equal(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ), 0);
+        return pid;
+}
+
+static int status_of(pid_t pid)
+{
+        int status;
+
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        return status;
+}
+
+/* How often each of first..last was granted; fences of later instants are larger. */
+static unsigned check_grants(const struct world *w, int first, int last)
+{
+        _cleanup_(buf_done) struct buf text = BUF_EMPTY;
+        unsigned count = 0;
+        long long *fences = calloc((size_t) (last - first + 1), sizeof(*fences));
+
+        assert_non_null(fences);
+        assert_int_equal(file_read(state_path(w, "grants"), 64u << 20, &text), 0);
+        for (char *save, *line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+                long long fence;
+                int at;
+                assert_int_equal(sscanf(line, "%d %lld", &at, &fence), 2);
+                assert_true(at >= first && at <= last);
+                if (fences[at - first] != 0)
+                        fail_msg("instant %d was granted twice", at);
+                fences[at - first] = fence;
+                count++;
+        }
+        long long newest = 0;
+        for (int i = 0; i <= last - first; i++)
+                if (fences[i] != 0) {
+                        assert_true(fences[i] > newest);
+                        newest = fences[i];
+                }
+        free(fences);
+        return count;
+}
+
+static void contending_processes_grant_each_instant_once(void **state)
+{
+        struct world *w = *state;
+        pid_t pids[CLAIMERS];
+        world_open(w);
+        world_task(w, 1, -1000);
+
+        for (int i = 0; i < CLAIMERS; i++)
+                pids[i] = start_claimer(w, -800);
+        for (int i = 0; i < CLAIMERS; i++)
+                assert_int_equal(status_of(pids[i]), 0);
+        assert_int_equal(check_grants(w, -999, -800), 200);
+        assert_int_equal(file_number(w, "ledger.db", "SELECT count(*) FROM record WHERE state = 'succeeded'"), 200);
+}
+
+static void killed_processes_leave_a_sound_ledger(void **state)
+{
+        struct world *w = *state;
+        unsigned seed = (unsigned) clock_mono().ns;
+        pid_t pids[CLAIMERS];
+        world_open(w);
+        world_task(w, 1, -100000);
+        print_message("seed %u\n", seed);
+
+        for (int i = 0; i < CLAIMERS; i++)
+                pids[i] = start_claimer(w, -2);
+        for (int kills = 0; kills < 60; kills++) {
+                /* The moment is the point here: no event can stand for "anywhere in a commit". */
+                struct timespec pause = { 0, 5000000 + (long) (rand_r(&seed) % 40) * 1000000 };
+                (void) nanosleep(&pause, NULL);
+                int victim = rand_r(&seed) % CLAIMERS;
+                assert_int_equal(kill(pids[victim], SIGKILL), 0);
+                int status = status_of(pids[victim]);
+                assert_true(WIFSIGNALED(status));
+                pids[victim] = start_claimer(w, -2);
+        }
+        for (int i = 0; i < CLAIMERS; i++) {
+                assert_int_equal(kill(pids[i], SIGKILL), 0);
+                assert_true(WIFSIGNALED(status_of(pids[i])));
+        }
+
+        unsigned granted = check_grants(w, -99999, -2);
+        assert_true(granted > 100);
+        assert_int_equal(file_number(w, "ledger.db", "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+        /* A grant that was answered was committed before. */
+        int64_t recorded = file_number(w, "ledger.db", "SELECT count(*) FROM record");
+        assert_true(recorded >= granted);
+        assert_true(recorded <= granted + 60 + CLAIMERS);
+        print_message("%u grants noted, %lld recorded\n", granted, (long long) recorded);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(int argc, char **argv)
+{
+        const struct CMUnitTest tests[] = {
+                CASE(contending_processes_grant_each_instant_once),
+                CASE(killed_processes_leave_a_sound_ledger),
+        };
+
+        if (argc == 5 && strcmp(argv[1], "--claimer") == 0)
+                return claimer(argv);
+        return RUN_CASES(argc, argv, "sqlite_processes", tests);
+}
