@@ -167,11 +167,12 @@ static void send_claims(struct redis_ledger *l, struct ledger_call *list)
         }
 }
 
-static void on_gather(uv_prepare_t *p)
+static void on_gather(uv_check_t *h)
 {
-        struct redis_ledger *l = p->data;
+        struct redis_ledger *l = h->data;
 
-        (void) uv_prepare_stop(p);
+        (void) uv_check_stop(h);
+        (void) uv_idle_stop(&l->awake);
         if (l->state == REDIS_OPENING)
                 return;
         struct ledger_call *list = take_all(l);
@@ -180,10 +181,17 @@ static void on_gather(uv_prepare_t *p)
         send_claims(l, list);
 }
 
+static void on_awake(uv_idle_t *h)
+{
+        (void) h;
+}
+
 static void gather_soon(struct redis_ledger *l)
 {
-        if (l->first)
-                (void) uv_prepare_start(&l->gather, on_gather);
+        if (!l->first)
+                return;
+        (void) uv_check_start(&l->gather, on_gather);
+        (void) uv_idle_start(&l->awake, on_awake);
 }
 
 static void redis_send(struct ledger *base, struct ledger_call *c)
@@ -280,8 +288,9 @@ static int redis_open(uv_loop_t *loop, const struct ledger_options *o, ledger_he
         l->health = health;
         l->health_arg = arg;
         l->last = &l->first;
-        (void) uv_prepare_init(loop, &l->gather);
-        l->gather.data = l;
+        (void) uv_check_init(loop, &l->gather);
+        (void) uv_idle_init(loop, &l->awake);
+        l->gather.data = l->awake.data = l;
         *ret = &l->base;
         return 0;
 }
@@ -298,7 +307,7 @@ static void closed_one(void *arg)
         closed(closed_arg);
 }
 
-static void on_gather_closed(uv_handle_t *h)
+static void on_handle_closed(uv_handle_t *h)
 {
         closed_one(h->data);
 }
@@ -310,13 +319,14 @@ static void redis_close(struct ledger *base, void (*closed)(void *arg), void *ar
         l->state = REDIS_CLOSING;
         l->closed = closed;
         l->closed_arg = arg;
-        l->closing = 2;
+        l->closing = 3;
         redis_link_close(l->link, closed_one, l);
         for (struct ledger_call *c = take_all(l), *next; c; c = next) {
                 next = c->next;
                 redis_answer(c, -ECANCELED, "closed");
         }
-        uv_close((uv_handle_t *) &l->gather, on_gather_closed);
+        uv_close((uv_handle_t *) &l->gather, on_handle_closed);
+        uv_close((uv_handle_t *) &l->awake, on_handle_closed);
 }
 
 const struct ledger_kind ledger_redis = {

@@ -38,7 +38,8 @@ struct redis_ledger {
         struct redis_url url;
         char *prefix, *store_key;     /* owned */
         struct ledger_call *first, **last;  /* of this turn of the loop, or waiting for the first hello */
-        uv_prepare_t gather;          /* runs before the loop sleeps: takes what came in this turn */
+        uv_check_t gather;            /* runs at the end of a turn: takes what came in it */
+        uv_idle_t awake;              /* active with it: the turn ends without sleeping */
         unsigned closing;             /* what must close first */
         void (*closed)(void *arg);
         void *closed_arg;

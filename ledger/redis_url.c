@@ -73,7 +73,9 @@ static int host_read(const char *p, const char *end, struct redis_url *u)
 {
         const char *host = p, *host_end, *rest;
 
-        if (p < end && *p == '[') {
+        if (p >= end)
+                return -EINVAL;
+        if (*p == '[') {
                 host = p + 1;
                 host_end = memchr(host, ']', (size_t) (end - host));
                 if (!host_end)
@@ -101,7 +103,7 @@ static int tcp_read(const char *p, const char *end, struct redis_url *u)
         /* A slash may stand in a password: the database is what follows the host. */
         const char *at = memrchr(p, '@', (size_t) (end - p));
         const char *from = at ? at : p;
-        const char *slash = memchr(from, '/', (size_t) (end - from));
+        const char *slash = strchr(from, '/');
         int r = login_read(&p, slash ? slash : end, u);
         if (r < 0)
                 return r;
