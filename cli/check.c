@@ -1,5 +1,5 @@
-/* onced check: is this file good, what does it come to, which keys are there? Complaints go to stderr, so that
- * what is asked for (--dump, --keys) can be piped. */
+/* onced check: is this file good, what does it come to, which keys are there? Complaints go to stderr, so
+ * that what is asked for (--dump, --keys) can be piped. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -50,7 +50,8 @@ static int print(struct buf *text)
 
         if (!string)
                 return EXIT_OS;
-        return fwrite(string, 1, text->len, stdout) == text->len && fflush(stdout) == 0 ? EXIT_FINE : EXIT_CANTCREAT;
+        return fwrite(string, 1, text->len, stdout) == text->len && fflush(stdout) == 0 ? EXIT_FINE
+                                                                                        : EXIT_CANTCREAT;
 }
 
 static int print_keys(void)

@@ -150,8 +150,8 @@ static void dump_group(const struct field *f, const void *base, const void *pris
 
         if (!group_is_set(f->group, inner))
                 return;
-        fields_dump(f->group, FIELDS_ALL, inner, pristine ? (const char *) pristine + f->offset : NULL, indent + 2,
-                    &content);
+        fields_dump(f->group, FIELDS_ALL, inner, pristine ? (const char *) pristine + f->offset : NULL,
+                    indent + 2, &content);
         if (content.failed)
                 ret->failed = true;
         if (content.len) {

@@ -77,7 +77,7 @@ struct text_list;
 int  text_list_add(struct text_list *l, const char *text);
 void text_list_done(struct text_list *l);
 
-/* dump.c: rows as YAML at `indent`; those equal to the ones at `pristine` are left out, NULL: all are shown. */
+/* dump.c: rows as YAML at `indent`; those that are as at `pristine` are left out, NULL: all are shown. */
 enum fields_part { FIELDS_ALL, FIELDS_WHEN, FIELDS_REST };
 void fields_dump(const struct field *rows, enum fields_part part, const void *base, const void *pristine,
                  unsigned indent, struct buf *ret);

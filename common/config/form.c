@@ -96,15 +96,18 @@ const char *form_http_base(const char *text)
         if (!is_printable(text, false))
                 return "must be without spaces and control characters (write %20 for a space)";
         if (memchr(authority, '@', len))
-                return "must be without user and password, which would appear in logs; use an Authorization header";
-        return authority_fine(authority, len, false) ? NULL : "must name a host, and a port of 1 to 65535 if any";
+                return "must be without user and password, which would appear in logs; use an Authorization "
+                       "header";
+        return authority_fine(authority, len, false) ? NULL
+                                                     : "must name a host, and a port of 1 to 65535 if any";
 }
 
 const char *form_http_url(const char *text)
 {
         if (text[0] != '/')
-                return strstr(text, "://") ? form_http_base(text)
-                                           : "must begin with http:// or https://, or be a path for http_base";
+                return strstr(text, "://")
+                               ? form_http_base(text)
+                               : "must begin with http:// or https://, or be a path for http_base";
         if (text[1] == '/')
                 return "must have one slash at its beginning, or http:// or https://";
         return is_printable(text, false) ? NULL : "must be without spaces and control characters (write %20)";
@@ -112,13 +115,14 @@ const char *form_http_url(const char *text)
 
 const char *form_method(const char *text)
 {
-        return only(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", 16) ? NULL : "must be 1 to 16 capital letters, as POST";
+        return only(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", 16) ? NULL
+                                                            : "must be 1 to 16 capital letters, as POST";
 }
 
 const char *form_header(const char *text)
 {
-        static const char *const taken[] = { "X-Onced-", "Idempotency-Key:", "traceparent:", "Content-Length:",
-                                             "Transfer-Encoding:", "Connection:" };
+        static const char *const taken[] = { "X-Onced-",        "Idempotency-Key:",   "traceparent:",
+                                             "Content-Length:", "Transfer-Encoding:", "Connection:" };
         size_t name = strspn(text, LETTERS DIGITS "!#$%&'*+-.^_`|~");
 
         if (name == 0 || text[name] != ':' || !is_printable(text, true))
@@ -167,7 +171,8 @@ const char *form_env(const char *text)
 
         if (n == 0 || text[n] != '=')
                 return "must be NAME=value";
-        return strncmp(text, "ONCED_", 6) == 0 ? "must be another name: ONCED_ is what onced sets itself" : NULL;
+        return strncmp(text, "ONCED_", 6) == 0 ? "must be another name: ONCED_ is what onced sets itself"
+                                               : NULL;
 }
 
 const char *form_env_name(const char *text)
@@ -198,7 +203,8 @@ const char *form_cron(const char *text)
         if (!is_printable(text, true))
                 return "must be one line";
         if (text[0] == '@')
-                return only(text + 1, LETTERS, 16) ? NULL : "must be five or six fields, or a macro as @daily";
+                return only(text + 1, LETTERS, 16) ? NULL
+                                                   : "must be five or six fields, or a macro as @daily";
         for (const char *p = text; *(p += strspn(p, " ")); p += strcspn(p, " "))
                 fields++;
         return fields == 5 || fields == 6 ? NULL : "must be five or six fields, or a macro as @daily";
@@ -215,7 +221,8 @@ const char *form_call(const char *text)
 {
         const char *colon = strrchr(text, ':');
 
-        return colon && colon != text && variable_name(colon + 1) && colon[1 + variable_name(colon + 1)] == '\0'
+        return colon && colon != text && variable_name(colon + 1) &&
+                               colon[1 + variable_name(colon + 1)] == '\0'
                        ? NULL
                        : "must be plugin.so:function";
 }

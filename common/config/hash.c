@@ -41,7 +41,8 @@ static int config_hash(struct config *c, const struct config *pristine)
         for (size_t i = 0; i < c->alert_count; i++)
                 fields_dump(alert_fields, FIELDS_ALL, &c->alerts[i], NULL, 0, &text);
         for (size_t i = 0; i < c->task_count; i++)
-                buf_format(&text, "%s %s %s\n", c->tasks[i].name, c->tasks[i].when_hash, c->tasks[i].def_hash);
+                buf_format(&text, "%s %s %s\n", c->tasks[i].name, c->tasks[i].when_hash,
+                           c->tasks[i].def_hash);
         return hash_text(&text, c->hash);
 }
 

@@ -43,11 +43,12 @@ static int add_pattern(struct loading *ld, const struct node *n)
 
         if (n->kind != NODE_TEXT || node_is_null(n)) {
                 if (n->kind != NODE_BROKEN)
-                        read_error(&ld->rd, n->place, "include", "must be a pattern or a list of patterns, not %s",
-                                   node_kind_text(n));
+                        read_error(&ld->rd, n->place, "include",
+                                   "must be a pattern or a list of patterns, not %s", node_kind_text(n));
                 return -EINVAL;
         }
-        _cleanup_(freep) char *pattern = n->text[0] == '/' ? strdup(n->text) : path_join(ld->sources[0].folder, n->text);
+        _cleanup_(freep) char *pattern =
+                n->text[0] == '/' ? strdup(n->text) : path_join(ld->sources[0].folder, n->text);
         if (!pattern)
                 return -ENOMEM;
         glob_t found = { 0 };
@@ -94,7 +95,8 @@ int includes_add(struct loading *ld)
         for (size_t i = 1; i < ld->source_count; i++) {
                 const struct node *nested = node_get(ld->sources[i].tree.root, "include");
                 if (nested)
-                        read_error(&ld->rd, nested->key_place, "include", "only the first file may include others");
+                        read_error(&ld->rd, nested->key_place, "include",
+                                   "only the first file may include others");
         }
         return r;
 }

@@ -61,7 +61,10 @@ static void put_type(const struct field *f, struct buf *ret)
         if (f->special)
                 buf_format(ret, " or %s", f->special);
         if (f->type == FIELD_GROUP && (f->word || f->list))
-                buf_format(ret, " or %s", f->list ? f->list : f->number ? "its number or age alone" : f->word);
+                buf_format(ret, " or %s",
+                           f->list     ? f->list
+                           : f->number ? "its number or age alone"
+                                       : f->word);
         if (f->dflt)
                 buf_format(ret, "; default %s", f->dflt);
         if (f->required)

@@ -67,11 +67,13 @@ static bool tasks_use(const struct config *c, const struct feature *f, enum seve
                         first = &c->tasks[i];
         }
         if (count == 1)
-                complain(complaints, severity, first->place, "task \"%s\": %s: not in this version yet; \"onced run\" "
-                         "refuses it", first->name, f->text);
+                complain(complaints, severity, first->place,
+                         "task \"%s\": %s: not in this version yet; \"onced run\" refuses it",
+                         first->name, f->text);
         else if (count > 1)
-                complain(complaints, severity, first->place, "task \"%s\" and %zu more: %s: not in this version yet; "
-                         "\"onced run\" refuses them", first->name, count - 1, f->text);
+                complain(complaints, severity, first->place,
+                         "task \"%s\" and %zu more: %s: not in this version yet; \"onced run\" refuses them",
+                         first->name, count - 1, f->text);
         return count > 0;
 }
 
@@ -89,7 +91,8 @@ bool later_find(const struct config *c, enum severity severity, struct complaint
         bool tls = c->redis.url && strncasecmp(c->redis.url, "rediss:", 7) == 0;
         bool any = false;
 
-        any |= whole_uses(c, c->user || c->group, "user and group (dropping root's rights)", severity, complaints);
+        any |= whole_uses(c, c->user || c->group, "user and group (dropping root's rights)", severity,
+                          complaints);
         any |= whole_uses(c, tls, "redis.url with TLS (rediss://)", severity, complaints);
         any |= whole_uses(c, c->redis.sentinels.count > 0, "redis.sentinels", severity, complaints);
         any |= whole_uses(c, c->redis.wait_replicas > 0, "redis.wait_replicas", severity, complaints);

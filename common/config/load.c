@@ -51,7 +51,8 @@ static int parse_file(struct loading *ld, struct source *s, const char *path)
         if (root && root->kind == NODE_MAP)
                 return 0;
         if (!root || node_is_null(root))
-                complain(ld->rd.complaints, SEVERITY_ERROR, (struct place) { name, 0, 0 }, "the file is empty");
+                complain(ld->rd.complaints, SEVERITY_ERROR, (struct place) { name, 0, 0 },
+                         "the file is empty");
         else if (root->kind != NODE_BROKEN)
                 complain(ld->rd.complaints, SEVERITY_ERROR, root->place, "must be a map of keys, not %s",
                          node_kind_text(root));
@@ -87,7 +88,8 @@ static void read_alert(struct loading *ld, const struct node *n)
 
         if (n->kind != NODE_MAP) {
                 if (n->kind != NODE_BROKEN)
-                        read_error(&ld->rd, n->place, "alerts", "must be a list of maps, not %s", node_kind_text(n));
+                        read_error(&ld->rd, n->place, "alerts", "must be a list of maps, not %s",
+                                   node_kind_text(n));
                 return;
         }
         struct alert *grown = realloc(c->alerts, (c->alert_count + 1) * sizeof(*grown));

@@ -43,7 +43,8 @@ struct tree {
 
 /* Parses `len` bytes of the file named `file` (borrowed by the places). Everything wrong goes to
  * `complaints`; 0 with a tree that may hold NODE_BROKEN, or -EINVAL (not YAML), -ENOMEM. */
-int tree_parse(const char *file, const char *bytes, size_t len, struct tree *ret, struct complaints *complaints);
+int tree_parse(const char *file, const char *bytes, size_t len, struct tree *ret,
+               struct complaints *complaints);
 void tree_done(struct tree *t);
 
 void *arena_take(struct arena **a, size_t size);            /* zeroed; NULL without memory */

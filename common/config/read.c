@@ -15,8 +15,8 @@
 #define ROWS_MAX 64
 #define KEY_TEXT 96
 
-static void say(struct reading *rd, enum severity severity, struct place at, const char *key, const char *format,
-                va_list ap)
+static void say(struct reading *rd, enum severity severity, struct place at, const char *key,
+                const char *format, va_list ap)
 {
         _cleanup_(freep) char *text = NULL;
         char q[QUOTE_TEXT];
@@ -27,7 +27,8 @@ static void say(struct reading *rd, enum severity severity, struct place at, con
                 return;
         }
         complain(rd->complaints, severity, at, "%s%s%s%s%s%s", rd->task ? "task " : "",
-                 rd->task ? quote(rd->task, q) : "", rd->task ? ": " : "", key ? key : "", key ? ": " : "", text);
+                 rd->task ? quote(rd->task, q) : "", rd->task ? ": " : "", key ? key : "", key ? ": " : "",
+                 text);
 }
 
 void read_error(struct reading *rd, struct place at, const char *key, const char *format, ...)
@@ -59,7 +60,8 @@ static void read_later(struct reading *rd, struct place at, const struct field *
                  key, f->later);
 }
 
-static void unknown_key(struct reading *rd, const struct field *rows, const struct node *n, const char *prefix)
+static void unknown_key(struct reading *rd, const struct field *rows, const struct node *n,
+                        const char *prefix)
 {
         const char *keys[ROWS_MAX + 1];
         size_t count = 0;
@@ -70,7 +72,8 @@ static void unknown_key(struct reading *rd, const struct field *rows, const stru
         keys[count] = NULL;
         const char *near = nearest_word(n->key, keys);
         if (near)
-                read_error(rd, n->key_place, prefix, "unknown key %s; did you mean \"%s\"?", quote(n->key, q), near);
+                read_error(rd, n->key_place, prefix, "unknown key %s; did you mean \"%s\"?", quote(n->key, q),
+                           near);
         else
                 read_error(rd, n->key_place, prefix, "unknown key %s", quote(n->key, q));
 }
@@ -87,7 +90,8 @@ static bool is_text(const struct node *n)
         return n->kind == NODE_TEXT && !node_is_null(n);
 }
 
-static void read_text(struct reading *rd, const struct field *f, const struct node *n, void *base, const char *key)
+static void read_text(struct reading *rd, const struct field *f, const struct node *n, void *base,
+                      const char *key)
 {
         char why[VALUE_WHY];
 
@@ -102,7 +106,8 @@ static void list_item(struct reading *rd, const struct field *f, const struct no
                       struct text_list *l, const char *key)
 {
         const char *wrong = f->check ? f->check(text) : NULL;
-        const char *near = f->choices && name_index(f->choices, text) < 0 ? nearest_word(text, f->choices) : NULL;
+        const char *near =
+                f->choices && name_index(f->choices, text) < 0 ? nearest_word(text, f->choices) : NULL;
         char q[QUOTE_TEXT];
 
         if (wrong)
@@ -131,7 +136,8 @@ static void read_pair(struct reading *rd, const struct field *f, const struct no
 }
 
 /* A list replaces the one given before (by defaults); it is never joined to it. */
-static void read_list(struct reading *rd, const struct field *f, const struct node *n, void *base, const char *key)
+static void read_list(struct reading *rd, const struct field *f, const struct node *n, void *base,
+                      const char *key)
 {
         struct text_list *l = (void *) ((char *) base + f->offset);
         size_t longest = f->max ? (size_t) f->max : LIST_MAX_DEFAULT;
@@ -159,10 +165,12 @@ static void read_list(struct reading *rd, const struct field *f, const struct no
         }
 }
 
-static void read_field(struct reading *rd, const struct field *f, const struct node *n, void *base, const char *key);
+static void read_field(struct reading *rd, const struct field *f, const struct node *n, void *base,
+                       const char *key);
 
 /* `misfire: catch_up` stands for `misfire: { policy: catch_up }`, and so on. */
-static void read_short(struct reading *rd, const struct field *f, const struct node *n, void *base, const char *key)
+static void read_short(struct reading *rd, const struct field *f, const struct node *n, void *base,
+                       const char *key)
 {
         bool number = is_text(n) && n->text[strspn(n->text, "0123456789")] == '\0';
         const char *part = n->kind == NODE_LIST ? f->list : number && f->number ? f->number : f->word;
@@ -176,7 +184,8 @@ static void read_short(struct reading *rd, const struct field *f, const struct n
         read_field(rd, field_find(f->group, part), n, base, dotted);
 }
 
-static void read_group(struct reading *rd, const struct field *f, const struct node *n, void *base, const char *key)
+static void read_group(struct reading *rd, const struct field *f, const struct node *n, void *base,
+                       const char *key)
 {
         void *inner = (char *) base + f->offset;
 
@@ -195,7 +204,8 @@ static void read_presence(struct reading *rd, const struct node *n, const char *
                 read_error(rd, n->place, key, "takes no value other than true");
 }
 
-static void read_secret(struct reading *rd, const struct field *f, const struct node *n, void *base, const char *key)
+static void read_secret(struct reading *rd, const struct field *f, const struct node *n, void *base,
+                        const char *key)
 {
         char **to = (void *) ((char *) base + f->offset);
         char *secret = secret_read(rd, n, key);
@@ -206,7 +216,8 @@ static void read_secret(struct reading *rd, const struct field *f, const struct 
         }
 }
 
-static void read_field(struct reading *rd, const struct field *f, const struct node *n, void *base, const char *key)
+static void read_field(struct reading *rd, const struct field *f, const struct node *n, void *base,
+                       const char *key)
 {
         if (n->kind == NODE_BROKEN)
                 return;
@@ -244,10 +255,12 @@ void fields_read(struct reading *rd, const struct field *rows, const struct node
                         continue;
                 }
                 if (f->own && rd->in_defaults) {
-                        read_error(rd, child->key_place, prefix, "\"%s\" belongs to a task and has no default", f->key);
+                        read_error(rd, child->key_place, prefix,
+                                   "\"%s\" belongs to a task and has no default", f->key);
                         continue;
                 }
-                (void) snprintf(dotted, sizeof(dotted), "%s%s%s", prefix ? prefix : "", prefix ? "." : "", f->key);
+                (void) snprintf(dotted, sizeof(dotted), "%s%s%s", prefix ? prefix : "", prefix ? "." : "",
+                                f->key);
                 if (f->type != FIELD_PART)
                         read_field(rd, f, child, base, dotted);
                 note_later(rd, f, child, base, dotted);

@@ -1,4 +1,4 @@
-/* The rules of one task, and of the target of a run. Each rule complains at the key that would have to change. */
+/* The rules of one task, and of the target of a run. Each complains at the key that would have to change. */
 #include "common/config/rules.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static struct place place_of(const struct origin *o, const char *key)
 }
 
 
-/* The nearest level that gives a schedule gives the whole of it: a task's cron replaces the defaults' every. */
+/* The nearest level with a schedule gives all of it: a task's cron replaces the every of the defaults. */
 static void settle_schedule(struct reading *rd, const struct origin *o, struct task *t)
 {
         const struct node *levels[] = { o->task, o->file_defaults, o->main_defaults };
@@ -41,10 +41,12 @@ static void settle_schedule(struct reading *rd, const struct origin *o, struct t
                 cron = node_get(levels[i], "cron");
         }
         if (every && cron)
-                read_error(rd, cron->key_place, "cron", "second schedule beside \"every\" in line %u; give one of them",
+                read_error(rd, cron->key_place, "cron",
+                           "second schedule beside \"every\" in line %u; give one of them",
                            every->key_place.line);
         else if (!every && !cron && t->scope != SCOPE_MANUAL)
-                read_error(rd, o->task->place, NULL, "no schedule: give \"every\" or \"cron\", or \"scope: manual\"");
+                read_error(rd, o->task->place, NULL,
+                           "no schedule: give \"every\" or \"cron\", or \"scope: manual\"");
         if (!every)
                 t->schedule.every_ms = 0;
         if (!cron) {
@@ -65,8 +67,9 @@ static bool settle_runner(struct reading *rd, const struct node *n, enum runner_
                 if (type < 0)
                         continue;
                 if (first)
-                        read_error(rd, key->key_place, key->key, "second runner beside \"%s\" in line %u; give one of them",
-                                   first->key, first->key_place.line);
+                        read_error(rd, key->key_place, key->key,
+                                   "second runner beside \"%s\" in line %u; give one of them", first->key,
+                                   first->key_place.line);
                 else
                         *ret = (enum runner_type) type;
                 first = first ? first : key;
@@ -74,14 +77,16 @@ static bool settle_runner(struct reading *rd, const struct node *n, enum runner_
         return first != NULL;
 }
 
-static void settle_singleton(struct reading *rd, const struct config *c, const struct origin *o, struct task *t)
+static void settle_singleton(struct reading *rd, const struct config *c, const struct origin *o,
+                             struct task *t)
 {
         bool local = t->singleton == PATH_DEDICATED || t->singleton == PATH_FLOCK;
 
         if ((unsigned) t->singleton == CHOICE_UNSET)
                 t->singleton = c->redis.url ? PATH_REDIS : PATH_FLOCK;
         if (t->singleton == PATH_REDIS && !c->redis.url)
-                read_error(rd, place_of(o, "singleton"), "singleton", "redis needs a server: give \"redis: { url: ... }\" at the top");
+                read_error(rd, place_of(o, "singleton"), "singleton",
+                           "redis needs a server: give \"redis: { url: ... }\" at the top");
         if (local && c->redis.url && (t->scope == SCOPE_AUTO || t->scope == SCOPE_MAIN))
                 read_warning(rd, place_of(o, "singleton"), "singleton",
                              "%s is for one machine, so with scope %s this task runs once on every node; "
@@ -99,7 +104,8 @@ static void settle_overlap(struct reading *rd, const struct origin *o, struct ta
                 t->overlap.policy = catches_up ? OVERLAP_QUEUE : OVERLAP_DROP;
         else if (catches_up && t->overlap.policy == OVERLAP_DROP)
                 read_warning(rd, place_of(o, "overlap"), "overlap",
-                             "drop with misfire catch_up drops what is due while a run goes on, the backlog included; "
+                             "drop with misfire catch_up drops what is due while a run goes on, the backlog "
+                             "included; "
                              "queue would run it");
         if (t->overlap.queue_limit == 0)
                 t->overlap.queue_limit = catches_up ? t->misfire.limit : QUEUE_LIMIT_DEFAULT;
@@ -128,7 +134,8 @@ static int url_join(const char *base, char **url)
         return 0;
 }
 
-static void settle_http(struct reading *rd, const struct config *c, const struct node *n, struct http_target *h)
+static void settle_http(struct reading *rd, const struct config *c, const struct node *n,
+                        struct http_target *h)
 {
         const struct node *url = node_get(n, "url");
 
@@ -139,7 +146,8 @@ static void settle_http(struct reading *rd, const struct config *c, const struct
         if (!h->url || h->url[0] != '/')
                 return;
         if (!c->http_base)
-                read_error(rd, url ? url->place : n->place, "http.url", "a path needs \"http_base\" at the top, as http://127.0.0.1:8000");
+                read_error(rd, url ? url->place : n->place, "http.url",
+                           "a path needs \"http_base\" at the top, as http://127.0.0.1:8000");
         else if (url_join(c->http_base, &h->url) < 0)
                 rd->error = -ENOMEM;
 }
@@ -153,14 +161,14 @@ static void settle_exec(struct reading *rd, const struct node *n, struct exec_ta
                 read_error(rd, argv->place, "exec.argv", "must name a command");
         const char *wrong = e->argv.count ? form_command(e->argv.items[0]) : NULL;
         if (wrong)
-                read_error(rd, argv ? argv->place : n->place, "exec.argv", "command %s %s", quote(e->argv.items[0], q),
-                           wrong);
+                read_error(rd, argv ? argv->place : n->place, "exec.argv", "command %s %s",
+                           quote(e->argv.items[0], q), wrong);
         if (user && e->user && geteuid() != 0)
                 read_error(rd, user->place, "exec.user", "only root can run commands as another user");
 }
 
-static void settle_target(struct reading *rd, const struct config *c, const struct node *map, enum runner_type type,
-                          struct http_target *h, struct exec_target *e)
+static void settle_target(struct reading *rd, const struct config *c, const struct node *map,
+                          enum runner_type type, struct http_target *h, struct exec_target *e)
 {
         const struct node *n = node_get(map, runner_names[type]);
 
@@ -179,7 +187,8 @@ static void settle_redis(struct reading *rd, const struct origin *o, struct task
         if (n->kind == NODE_MAP && !node_get(n, "stream") == !node_get(n, "script"))
                 read_error(rd, n->place, "redis", "give one of stream and script");
         if (t->singleton != PATH_REDIS)
-                read_error(rd, place_of(o, "singleton"), "redis", "needs \"singleton: redis\", whose fence it checks");
+                read_error(rd, place_of(o, "singleton"), "redis",
+                           "needs \"singleton: redis\", whose fence it checks");
 }
 
 void task_settle(struct reading *rd, const struct config *c, const struct origin *o, struct task *t)
@@ -188,7 +197,8 @@ void task_settle(struct reading *rd, const struct config *c, const struct origin
         if (!settle_runner(rd, o->task, &t->runner))
                 read_error(rd, o->task->place, NULL, "no runner: give one of noop, http, exec");
         if (!given(o, "timeout"))
-                read_error(rd, o->task->place, NULL, "missing key \"timeout\", the longest run time; \"defaults:\" may give it");
+                read_error(rd, o->task->place, NULL,
+                           "missing key \"timeout\", the longest run time; \"defaults:\" may give it");
         settle_singleton(rd, c, o, t);
         settle_overlap(rd, o, t);
         settle_shards(rd, o, t);

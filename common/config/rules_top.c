@@ -1,4 +1,5 @@
-/* The rules of the top level: what `auto` is here, credentials out of the Redis URL, keys that need others. */
+/* The rules of the top level: what `auto` is here, credentials out of the Redis URL, keys that need others.
+ * Each complains at the last file that gave the key. */
 #include "common/config/rules.h"
 
 #include <errno.h>
@@ -36,7 +37,10 @@ static struct place place_of(const struct node *const *roots, size_t count, cons
 
 static int hex_digit(char c)
 {
-        return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        return c >= '0' && c <= '9'   ? c - '0'
+               : c >= 'a' && c <= 'f' ? c - 'a' + 10
+               : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                      : -1;
 }
 
 /* %41 to A, in place. */
@@ -85,7 +89,8 @@ static void redis_credentials(struct reading *rd, struct config *c, struct place
         *host++ = '\0';
         char *colon = strchr(authority, ':');
         if (!colon)
-                read_error(rd, at, "redis.url", "must be written user:password@ or :password@ before the host");
+                read_error(rd, at, "redis.url",
+                           "must be written user:password@ or :password@ before the host");
         if (colon) {
                 *colon++ = '\0';
                 if (rd->world_readable && colon[0])
@@ -106,8 +111,8 @@ void config_settle(struct reading *rd, struct config *c, const struct node *cons
                 read_error(rd, place_of(roots, count, "api", "listen"), "api.listen",
                            "needs \"api.token\": on TCP everybody can ask");
         if ((c->user || c->group) && geteuid() != 0)
-                read_warning(rd, place_of(roots, count, c->user ? "user" : "group", NULL), c->user ? "user" : "group",
-                             "has no effect unless started as root");
+                read_warning(rd, place_of(roots, count, c->user ? "user" : "group", NULL),
+                             c->user ? "user" : "group", "has no effect unless started as root");
         if (c->main_timeout_ms < 2 * c->heartbeat_ms)
                 read_error(rd, place_of(roots, count, "main_timeout", NULL), "main_timeout",
                            "must be at least twice \"heartbeat\", or one lost beat moves the main node");

@@ -27,7 +27,8 @@ static char *checked(struct reading *rd, const struct node *n, const char *key, 
         size_t bad;
 
         if (len == 0 || len > SECRET_MAX || !utf8_valid(text, len, &bad) || text[strcspn(text, "\r\n")]) {
-                read_error(rd, n->place, key, "the secret must be one line of 1 to %d bytes of UTF-8", SECRET_MAX);
+                read_error(rd, n->place, key, "the secret must be one line of 1 to %d bytes of UTF-8",
+                           SECRET_MAX);
                 return NULL;
         }
         return copied(rd, text);

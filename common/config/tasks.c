@@ -39,7 +39,8 @@ static void task_read(struct loading *ld, struct origin *o, const struct node *n
 {
         if (n->kind != NODE_MAP) {
                 if (n->kind != NODE_BROKEN)
-                        read_error(&ld->rd, n->place, "tasks", "a task must be a map, not %s", node_kind_text(n));
+                        read_error(&ld->rd, n->place, "tasks", "a task must be a map, not %s",
+                                   node_kind_text(n));
                 return;
         }
         struct task *t = task_add(ld);
@@ -59,7 +60,8 @@ static void task_read(struct loading *ld, struct origin *o, const struct node *n
         ld->rd.task = NULL;
 }
 
-static void task_list(struct loading *ld, struct origin *o, const struct node *list, const struct task *template)
+static void task_list(struct loading *ld, struct origin *o, const struct node *list,
+                      const struct task *template)
 {
         for (const struct node *n = list->first; n && ld->rd.error == 0; n = n->next) {
                 if (ld->config->task_count >= TASKS_MAX) {
@@ -71,13 +73,15 @@ static void task_list(struct loading *ld, struct origin *o, const struct node *l
 }
 
 /* The section `key` of a file if it is of the right kind; complains if it is another. */
-static const struct node *section(struct loading *ld, const struct node *root, const char *key, enum node_kind kind)
+static const struct node *section(struct loading *ld, const struct node *root, const char *key,
+                                  enum node_kind kind)
 {
         const struct node *n = node_get(root, key);
 
         if (!n || n->kind == kind || n->kind == NODE_BROKEN || node_is_null(n))
                 return n && n->kind == kind ? n : NULL;
-        read_error(&ld->rd, n->place, key, "must be a %s, not %s", kind == NODE_MAP ? "map" : "list", node_kind_text(n));
+        read_error(&ld->rd, n->place, key, "must be a %s, not %s", kind == NODE_MAP ? "map" : "list",
+                   node_kind_text(n));
         return NULL;
 }
 
@@ -141,7 +145,8 @@ static size_t drop_replaced(struct loading *ld, bool *dropped)
                         continue;
                 if (before->place.file == t->place.file)
                         complain(ld->rd.complaints, SEVERITY_ERROR, t->place,
-                                 "duplicate task name \"%s\", first given in line %u", t->name, before->place.line);
+                                 "duplicate task name \"%s\", first given in line %u", t->name,
+                                 before->place.line);
                 dropped[before - c->tasks] = true;
                 count++;
         }
@@ -184,9 +189,9 @@ static int name_compare(const void *key, const void *item)
 
 const struct task *config_task(const struct config *c, const char *name)
 {
-        const struct task **found = c->task_count ? bsearch(name, c->by_name, c->task_count, sizeof(*c->by_name),
-                                                            name_compare)
-                                                  : NULL;
+        const struct task **found =
+                c->task_count ? bsearch(name, c->by_name, c->task_count, sizeof(*c->by_name), name_compare)
+                              : NULL;
 
         return found ? *found : NULL;
 }

@@ -1,4 +1,5 @@
-/* Values of rows: from text, copied, compared, freed. What a row is made of is known here and in dump.c only. */
+/* Values of rows: from text, copied, compared, freed. What a row is made of is known only here and in
+ * dump.c. */
 #include "common/config/field.h"
 
 #include <errno.h>
@@ -108,7 +109,8 @@ static int instant_or_integer(const char *text, int64_t *ret)
 
 static int bool_parse(const char *text, int64_t *ret)
 {
-        static const char *const yes[] = { "true", "yes", "on", NULL }, *const no[] = { "false", "no", "off", NULL };
+        static const char *const yes[] = { "true", "yes", "on", NULL };
+        static const char *const no[] = { "false", "no", "off", NULL };
 
         for (int i = 0; yes[i]; i++)
                 if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {

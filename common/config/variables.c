@@ -38,9 +38,10 @@ static const char *expand_one(const char *p, struct buf *ret, char ret_why[VARIA
                 return NULL;
         }
         if (n == 0 || n >= sizeof(name) || (!has_default && p + n != end)) {
-                (void) snprintf(ret_why, VARIABLE_WHY,
-                                "\"${%.*s}\" is neither ${NAME} nor ${NAME:-default}; write $${ for a plain ${",
-                                (int) (end - p < 40 ? end - p : 40), p);
+                (void) snprintf(
+                        ret_why, VARIABLE_WHY,
+                        "\"${%.*s}\" is neither ${NAME} nor ${NAME:-default}; write $${ for a plain ${",
+                        (int) (end - p < 40 ? end - p : 40), p);
                 return NULL;
         }
         memcpy(name, p, n);
@@ -55,8 +56,8 @@ static const char *expand_one(const char *p, struct buf *ret, char ret_why[VARIA
         } else if (has_default) {
                 buf_add(ret, p + n + 2, (size_t) (end - (p + n + 2)));
         } else {
-                (void) snprintf(ret_why, VARIABLE_WHY, "variable %s is not set; ${%s:-...} would give a default",
-                                name, name);
+                (void) snprintf(ret_why, VARIABLE_WHY,
+                                "variable %s is not set; ${%s:-...} would give a default", name, name);
                 return NULL;
         }
         return end + 1;

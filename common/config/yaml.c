@@ -73,7 +73,9 @@ static int node_add(struct builder *b, enum node_kind kind, struct place at, str
         struct node *n = arena_take(&b->arena, sizeof(*n));
         if (!n)
                 return no_memory(b);
-        *n = (struct node) { .kind = kind, .place = at, .text = "", .key = b->key, .key_place = b->key_place };
+        *n = (struct node) {
+                .kind = kind, .place = at, .text = "", .key = b->key, .key_place = b->key_place,
+        };
         b->key = NULL;
         b->key_place = (struct place) { 0 };
         if (!parent) {
@@ -177,7 +179,8 @@ static int on_alias(struct builder *b, const yaml_event_t *e)
         struct place at = mark_place(b, e->start_mark);
         struct node *n;
 
-        (void) refuse(b, at, "aliases (\"*name\") are not supported; \"defaults:\" gives values to all tasks");
+        (void) refuse(b, at,
+                      "aliases (\"*name\") are not supported; \"defaults:\" gives values to all tasks");
         if (expects_key(b))
                 return -EINVAL;
         return node_add(b, NODE_BROKEN, at, &n);
@@ -214,13 +217,15 @@ static int not_yaml(struct builder *b, const char *bytes, size_t len)
 {
         const yaml_parser_t *p = &b->parser;
         bool by_offset = p->error == YAML_READER_ERROR;
-        struct place at = by_offset ? offset_place(b->file, bytes, p->problem_offset < len ? p->problem_offset : len)
-                                    : mark_place(b, p->problem_mark);
+        struct place at =
+                by_offset ? offset_place(b->file, bytes, p->problem_offset < len ? p->problem_offset : len)
+                          : mark_place(b, p->problem_mark);
 
         if (p->error == YAML_MEMORY_ERROR)
                 return no_memory(b);
-        complain(b->complaints, SEVERITY_ERROR, at, "not YAML: %s%s%s", p->problem ? p->problem : "cannot be read",
-                 p->context ? ", " : "", p->context ? p->context : "");
+        complain(b->complaints, SEVERITY_ERROR, at, "not YAML: %s%s%s",
+                 p->problem ? p->problem : "cannot be read", p->context ? ", " : "",
+                 p->context ? p->context : "");
         return -EINVAL;
 }
 
@@ -240,14 +245,16 @@ static int build(struct builder *b, const char *bytes, size_t len)
         return r < 0 ? r : 0;
 }
 
-int tree_parse(const char *file, const char *bytes, size_t len, struct tree *ret, struct complaints *complaints)
+int tree_parse(const char *file, const char *bytes, size_t len, struct tree *ret,
+               struct complaints *complaints)
 {
         struct builder b = { .file = file, .complaints = complaints };
         size_t bad;
 
         if (!utf8_valid(bytes, len, &bad))
                 return refuse(&b, offset_place(file, bytes, bad),
-                              bytes[bad] == '\0' ? "NUL byte; the file is not text" : "not UTF-8 from here on");
+                              bytes[bad] == '\0' ? "NUL byte; the file is not text"
+                                                 : "not UTF-8 from here on");
         if (!yaml_parser_initialize(&b.parser))
                 return -ENOMEM;
         int r = build(&b, bytes, len);

@@ -81,7 +81,8 @@ bool complained(const struct fixture *f, enum severity severity, unsigned line, 
 {
         for (size_t i = 0; i < f->complaints.count; i++) {
                 const struct complaint *c = &f->complaints.list[i];
-                if (matches(c, severity, fragment) && (!line || (c->place.line == line && c->place.column == column)))
+                if (matches(c, severity, fragment) &&
+                    (!line || (c->place.line == line && c->place.column == column)))
                         return true;
         }
         return false;
@@ -92,7 +93,8 @@ bool complained_in(const struct fixture *f, const char *file, enum severity seve
         for (size_t i = 0; i < f->complaints.count; i++) {
                 const struct complaint *c = &f->complaints.list[i];
                 size_t len = strlen(c->place.file), end = strlen(file);
-                if (matches(c, severity, fragment) && len >= end && strcmp(c->place.file + len - end, file) == 0)
+                if (matches(c, severity, fragment) && len >= end &&
+                    strcmp(c->place.file + len - end, file) == 0)
                         return true;
         }
         return false;
