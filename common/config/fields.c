@@ -78,13 +78,13 @@ static const struct field exec_fields[] = {
           .help = "the command and its arguments; no shell reads them" },
         { ROW(struct exec_target, "cwd", FIELD_TEXT, cwd), .check = form_path,
           .help = "folder it starts in; unset: /" },
-        { ROW(struct exec_target, "env", FIELD_LIST, env), .check = form_env, .shown = form_shown, .pair = "
-                  ""=",
+        { ROW(struct exec_target, "env", FIELD_LIST, env), .check = form_env, .shown = form_shown,
+          .pair = "=",
           .max = 1000, .help = "variables it gets, as a map or as NAME=value" },
         { ROW(struct exec_target, "env_pass", FIELD_LIST, env_pass), .check = form_env_name, .one = true,
           .max = 1000, .help = "variables of the daemon's environment that are passed on" },
-        { ROW(struct exec_target, "noop_exit", FIELD_LIST, noop_exit), .check = form_exit, .one = true, "
-                  ".max = 255,
+        { ROW(struct exec_target, "noop_exit", FIELD_LIST, noop_exit), .check = form_exit, .one = true,
+          .max = 255,
           .help = "exit codes that mean: ran well, had nothing to do" },
         { ROW(struct exec_target, "kill_after", FIELD_SPAN, kill_after_ms), RANGE(0, HOUR), .dflt = "5s",
           .help = "time between SIGTERM and SIGKILL" },
@@ -108,8 +108,8 @@ static const struct field redis_task_fields[] = {
 };
 
 const struct field task_fields[] = {
-        { ROW(struct task, "name", FIELD_TEXT, name), .check = form_task_name, .required = true, .own = "
-                  "true },
+        { ROW(struct task, "name", FIELD_TEXT, name), .check = form_task_name, .required = true,
+          .own = true },
         { ROW(struct task, "every", FIELD_SPAN, schedule.every_ms), RANGE(EVERY_MIN_MS, EVERY_MAX_MS),
           .when = true, .help = "time between planned instants, on a grid that no restart shifts" },
         { ROW(struct task, "cron", FIELD_TEXT, cron), .check = form_cron, .max = 256, .when = true,
@@ -127,8 +127,8 @@ const struct field task_fields[] = {
         { ROW(struct task, "singleton", FIELD_CHOICE, singleton), .choices = path_names,
           .help = "how it is once per interval: by the timer worker, a file lock, Redis, or not at all; "
                   "unset: redis if `redis:` is configured, else flock" },
-        { ROW(struct task, "scope", FIELD_CHOICE, scope), .choices = scope_names, .dflt = "auto", .when = "
-                  "true,
+        { ROW(struct task, "scope", FIELD_CHOICE, scope), .choices = scope_names, .dflt = "auto",
+          .when = true,
           .help = "auto: once in the group; main: by the main node; all: once on every node; manual: only "
                   "when told" },
         { ROW(struct task, "enabled", FIELD_BOOL, enabled), .dflt = "true", .when = true },
@@ -140,8 +140,8 @@ const struct field task_fields[] = {
           .help = "what happens to an instant that is due while the one before still runs" },
         { ROW(struct task, "timeout", FIELD_SPAN, timeout_ms), RANGE(10, YEAR),
           .help = "longest run time; has no default, since only you know it" },
-        { ROW(struct task, "lease", FIELD_SPAN, lease_ms), RANGE(SECOND, HOUR), .test_min = 100, .dflt = "
-                  ""30s",
+        { ROW(struct task, "lease", FIELD_SPAN, lease_ms), RANGE(SECOND, HOUR), .test_min = 100,
+          .dflt = "30s",
           .help = "redis: how long a silent worker keeps its right to run" },
         { ROW(struct task, "on_lease_lost", FIELD_CHOICE, on_lease_lost), .choices = lease_lost_names,
           .dflt = "kill",
@@ -152,8 +152,8 @@ const struct field task_fields[] = {
           .help = "most parts a live change may give; unset: 16, or shards if that is more" },
         { ROW(struct task, "history", FIELD_GROUP, history), .group = history_fields, .number = "count",
           .word = "age", .help = "records kept: a number, an age or both" },
-        { ROW(struct task, "window", FIELD_SPAN, window_ms), RANGE(1, YEAR), .special = "auto", .dflt = "
-                  ""auto",
+        { ROW(struct task, "window", FIELD_SPAN, window_ms), RANGE(1, YEAR), .special = "auto",
+          .dflt = "auto",
           .help = "the run is told to be done within this; auto: half the interval" },
         { ROW(struct task, "late", FIELD_SPAN, late_ms), RANGE(1, YEAR), .special = "off", .dflt = "off",
           .help = "alert when a start is later than this", .later = "alerts" },
@@ -172,8 +172,8 @@ const struct field task_fields[] = {
 };
 
 const struct field alert_fields[] = {
-        { ROW(struct alert, "on", FIELD_LIST, on), .choices = alert_events, .one = true, .required = true, "
-                  ".max = 16,
+        { ROW(struct alert, "on", FIELD_LIST, on), .choices = alert_events, .one = true, .required = true,
+          .max = 16,
           .help = "events to be told about" },
         { ROW(struct alert, "http", FIELD_GROUP, http), .group = http_fields, .word = "url",
           .help = "tell by a request" },
@@ -186,8 +186,8 @@ static const struct field log_fields[] = {
         { ROW(struct config, "dir", FIELD_TEXT, log.dir), .check = form_path, .dflt = "/var/log/onced",
           .help = "folder of onced.log and of triggers/" },
         { ROW(struct config, "level", FIELD_CHOICE, log.level), .choices = log_level_names, .dflt = "info" },
-        { ROW(struct config, "format", FIELD_CHOICE, log.format), .choices = log_format_names, .dflt = "
-                  ""text" },
+        { ROW(struct config, "format", FIELD_CHOICE, log.format), .choices = log_format_names,
+          .dflt = "text" },
         { ROW(struct config, "to", FIELD_CHOICE, log.to), .choices = log_target_names, .dflt = "stderr",
           .help = "where the log for people goes; file: onced.log, reopened at SIGUSR1" },
         { ROW(struct config, "rotate_size", FIELD_SIZE, log.rotate_size), RANGE(64 * KIB, 4 * KIB * MIB),
@@ -228,11 +228,11 @@ static const struct field api_fields[] = {
 };
 
 const struct field config_fields[] = {
-        { ROW(struct config, "workers", FIELD_COUNT, workers), RANGE(1, 256), .special = "auto", .dflt = "
-                  ""auto",
+        { ROW(struct config, "workers", FIELD_COUNT, workers), RANGE(1, 256), .special = "auto",
+          .dflt = "auto",
           .help = "worker processes; auto: one for every CPU this process may use" },
-        { ROW(struct config, "state_dir", FIELD_TEXT, state_dir), .check = form_path, .dflt = "
-                  ""/var/lib/onced",
+        { ROW(struct config, "state_dir", FIELD_TEXT, state_dir), .check = form_path,
+          .dflt = "/var/lib/onced",
           .help = "the ledger and this node's identity" },
         { ROW(struct config, "run_dir", FIELD_TEXT, run_dir), .check = form_run_dir, .dflt = "/run/onced",
           .help = "the socket and the file locks" },
@@ -246,8 +246,8 @@ const struct field config_fields[] = {
         { ROW(struct config, "log_sync", FIELD_CHOICE, log_sync), .choices = log_sync_names, .dflt = "none",
           .help = "power: trigger logs are synced to disk, so that a power loss loses none",
           .later = "syncing trigger logs" },
-        { ROW(struct config, "durability", FIELD_CHOICE, durability), .choices = durability_names, .dflt = "
-                  ""full",
+        { ROW(struct config, "durability", FIELD_CHOICE, durability), .choices = durability_names,
+          .dflt = "full",
           .help = "full: a claim is on disk before its run; process: it survives a crash, not a power loss" },
         { .key = "redis", .type = FIELD_GROUP, .group = redis_fields, .word = "url",
           .help = "the ledger that several nodes share" },
@@ -260,13 +260,13 @@ const struct field config_fields[] = {
           .help = "longest time until a process is ready" },
         { ROW(struct config, "hang_timeout", FIELD_SPAN, hang_timeout_ms), RANGE(SECOND, HOUR), .dflt = "10s",
           .help = "a process silent for this long is replaced" },
-        { ROW(struct config, "drain_timeout", FIELD_SPAN, drain_timeout_ms), RANGE(0, MS_PER_DAY), .dflt = "
-                  ""30s",
+        { ROW(struct config, "drain_timeout", FIELD_SPAN, drain_timeout_ms), RANGE(0, MS_PER_DAY),
+          .dflt = "30s",
           .help = "SIGTERM: time for runs to end by themselves" },
         { ROW(struct config, "probation", FIELD_SPAN, probation_ms), RANGE(0, HOUR), .dflt = "10s",
           .help = "reload: time in which the old workers stay ready to take over", .later = "reload" },
-        { ROW(struct config, "reload_interval", FIELD_SPAN, reload_interval_ms), RANGE(SECOND, HOUR), "
-                  ".dflt = "15s",
+        { ROW(struct config, "reload_interval", FIELD_SPAN, reload_interval_ms), RANGE(SECOND, HOUR),
+          .dflt = "15s",
           .help = "live changes are seen after this at the latest", .later = "live changes" },
         { ROW(struct config, "drain_max", FIELD_SPAN, drain_max_ms), RANGE(0, YEAR), .dflt = "24h",
           .help = "longest life of a shard that a live change took away", .later = "live changes" },
@@ -282,11 +282,11 @@ const struct field config_fields[] = {
           .help = "exit with 79 when all workers are in a crash loop" },
         { ROW(struct config, "allow_network_fs", FIELD_BOOL, allow_network_fs), .dflt = "false",
           .help = "let state_dir be on a network file system, whose locks may lie" },
-        { ROW(struct config, "max_age", FIELD_SPAN, recycle.max_age_ms), RANGE(MINUTE, YEAR), .special = "
-                  ""off",
+        { ROW(struct config, "max_age", FIELD_SPAN, recycle.max_age_ms), RANGE(MINUTE, YEAR),
+          .special = "off",
           .dflt = "off", .help = "a worker is replaced at this age", .later = "replacing workers" },
-        { ROW(struct config, "max_runs", FIELD_BIG, recycle.max_runs), RANGE(1, 1000000000000LL), .special "
-                  "= "off",
+        { ROW(struct config, "max_runs", FIELD_BIG, recycle.max_runs), RANGE(1, 1000000000000LL),
+          .special = "off",
           .dflt = "off", .help = "a worker is replaced after this many runs", .later = "replacing workers" },
         { ROW(struct config, "max_rss", FIELD_SIZE, recycle.max_rss), RANGE(16 * MIB, TIB), .special = "off",
           .dflt = "off", .help = "a worker is replaced at this memory size", .later = "replacing workers" },
