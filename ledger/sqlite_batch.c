@@ -39,15 +39,14 @@ static void fail(struct ledger_call *c, int error, const char *why)
         (void) snprintf(c->why, sizeof(c->why), "%s", why);
 }
 
-static bool unit_fits(const struct unit_key *u)
-{
-        return u->scope_key && u->task && strlen(u->scope_key) < NODE_ID_MAX && strlen(u->task) < TASK_NAME_MAX &&
-               u->shard < SHARDS_MAX;
-}
-
 static bool word_fits(const char *word, size_t room)
 {
-        return word && strlen(word) < room;
+        return word && strnlen(word, room) < room;
+}
+
+static bool unit_fits(const struct unit_key *u)
+{
+        return word_fits(u->scope_key, NODE_ID_MAX) && word_fits(u->task, TASK_NAME_MAX) && u->shard < SHARDS_MAX;
 }
 
 static bool gap_fits(const struct claim_in *in)
@@ -301,6 +300,9 @@ void store_serve(struct sqlite_store *s, struct ledger_call *list)
         struct ledger_call *writes[SQLITE_BATCH_MAX];
         size_t count = 0;
 
+        /* A reader has no say in which file it is: after a recovery it follows the name. */
+        if (s->db && s->read_only && !store_file_is_ours(s))
+                store_close(s);
         if (!s->db && !s->halted)
                 (void) store_open(s);
         for (int turn = 0; turn < TURNS; turn++)

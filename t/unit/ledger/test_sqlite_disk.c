@@ -188,6 +188,34 @@ static void reader_waits_for_a_ledger_to_be_there(void **state)
         assert_int_equal(access(state_path(w, "ledger.db"), F_OK), -1);
 }
 
+static void reader_follows_the_name_of_the_file(void **state)
+{
+        struct world *w = *state;
+        struct ledger_call c = { .op = LEDGER_PEEK };
+        char into[400];
+        world_task(w, 1, -10);
+        (void) snprintf(into, sizeof(into), "VACUUM INTO '%s'", state_path(w, "copy.db"));
+        file_sql(w, "ledger.db", into);
+        file_sql(w, "copy.db", "PRAGMA journal_mode = WAL; UPDATE unit SET cursor = 7; PRAGMA wal_checkpoint");
+        world_close(w);
+        w->read_only = true;
+        world_open(w);
+        c.in.peek.unit = (struct unit_key) { "", WORLD_TASK, 0 };
+        world_call(w, &c);
+        assert_int_equal(c.out.peek.cursor.ms, world_at(w, -10).ms);
+
+        char copy[300];
+        (void) snprintf(copy, sizeof(copy), "%s", state_path(w, "copy.db"));
+        (void) unlink(state_path(w, "copy.db-wal"));
+        (void) unlink(state_path(w, "copy.db-shm"));
+        (void) unlink(state_path(w, "ledger.db-wal"));
+        (void) unlink(state_path(w, "ledger.db-shm"));
+        assert_int_equal(rename(copy, state_path(w, "ledger.db")), 0);
+        world_call(w, &c);
+        assert_int_equal(c.error, 0);
+        assert_int_equal(c.out.peek.cursor.ms, 7);
+}
+
 static void leader_keeps_the_wal_small(void **state)
 {
         struct world *w = *state;
@@ -242,7 +270,7 @@ static void history_is_kept_as_the_task_says(void **state)
 static void calls_beyond_the_limits_are_turned_away(void **state)
 {
         struct world *w = *state;
-        struct ask_texts texts;
+        struct ask_texts texts = { .fence = "1" };
         struct ledger_call c;
         world_task(w, 1, -10);
 
@@ -285,6 +313,7 @@ int main(int argc, char **argv)
                 CASE(disk_that_fails_again_and_again_halts),
                 CASE(reader_sees_what_runs_and_writes_nothing),
                 CASE(reader_waits_for_a_ledger_to_be_there),
+                CASE(reader_follows_the_name_of_the_file),
                 CASE(leader_keeps_the_wal_small),
                 CASE(history_is_kept_as_the_task_says),
                 CASE(calls_beyond_the_limits_are_turned_away),

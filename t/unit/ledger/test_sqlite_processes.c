@@ -92,7 +92,8 @@ static int claimer(char **argv)
                         return 76;
         }
         world_close(&w);
-        return 0;
+        (void) close(fd);
+        return uv_loop_close(&w.loop) == 0 ? 0 : 77;
 }
 
 /* --- the parent --- */
