@@ -64,7 +64,7 @@ static void put(struct redis_ledger *l, struct ledger_call *c, const struct redi
         *out = (struct define_out) { .valid_from = reply_instant(r, NOW_AT), .changed = true,
                                      .cause = competed && in->competes ? CAUSE_REVISED : CAUSE_DISABLED };
         redis_definition_key(scope_key(in), in->task, definition);
-        redis_definition_key(in->all_scope ? "" : in->node, in->task, other);
+        redis_definition_key(in->all_scope ? "" : l->o.node, in->task, other);
         redis_begin(l, &a);
         redis_args_text(&a, definition);
         redis_args_text(&a, other);

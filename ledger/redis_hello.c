@@ -38,8 +38,8 @@ static bool refused(struct redis_hello *h, const char *what, const struct redisR
 {
         if (r->type != REDIS_REPLY_ERROR)
                 return false;
-        if (strncmp(r->str, "NOPERM", 6) == 0)
-                object(h, "%s: %.80s (the user needs +info +role +time beside the data commands)", what, r->str);
+        if (strncmp(r->str, "NOPERM", 6) == 0 || strstr(r->str, "can't run this command"))
+                object(h, "%s: %.60s (the user needs +info +role +time beside the data commands)", what, r->str);
         else
                 object(h, "%s: %.120s", what, r->str);
         return true;
@@ -171,6 +171,8 @@ static void on_rebase(int error, const struct redisReply *r, void *arg)
         } else if (strcmp(verdict, "SCHEMA") == 0) {
                 object(h, "the store has schema %s; this version knows 1", reply_text(r, 3));
                 h->done(HELLO_HALTED, h->why, h->arg);
+        } else if (strcmp(verdict, "MOVED") == 0) {
+                h->done(HELLO_REFUSED, "something between moves the connection to another server", h->arg);
         } else {
                 if (!refused(h, "hello", r))
                         object(h, "hello: the server's answer is not understood");

@@ -18,6 +18,10 @@ local function raise_fence()
   redis.call('SET', P .. 'fence', at)
 end
 
+-- Also shows that the user may ask this in scripts, as every one of them does.
+if string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') ~= run_id then
+  return answer('MOVED')
+end
 local s = fields(KEYS[1], 'v', 'inc', 'epoch', 'run_id', 'barrier')
 if s.inc == '' then
   if inc ~= '' then

@@ -22,7 +22,7 @@
 
 struct redis_server redis_shared;
 
-static unsigned free_port(void)
+static unsigned port_of_the_kernel(void)
 {
         struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
         socklen_t len = sizeof(at);
@@ -33,6 +33,17 @@ static unsigned free_port(void)
         assert_int_equal(getsockname(fd, (struct sockaddr *) &at, &len), 0);
         (void) close(fd);
         return ntohs(at.sin_port);
+}
+
+/* A server in cluster mode also listens 10000 above. */
+static unsigned free_port(void)
+{
+        unsigned port;
+
+        do
+                port = port_of_the_kernel();
+        while (port > 65535 - 10000);
+        return port;
 }
 
 static void child(const struct redis_server *s)

@@ -5,9 +5,11 @@
 #include "t/unit/ledger/redis_server.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A lease of one second makes the deadline of a command 166 ms. */
@@ -175,6 +177,81 @@ static void silent_server_is_given_up_at_the_deadline(void **state)
 
         wait_health(&w, LEDGER_UP);
         assert_int_equal(claim(&w, -9, -10, &c, &texts), OUTCOME_GRANTED);
+        end(&w);
+        (void) state;
+}
+
+static void on_answered(struct ledger_call *c)
+{
+        *(bool *) c->arg = true;
+}
+
+static void stalled_loop_looks_for_the_reply_before_it_judges(void **state)
+{
+        struct world w;
+        struct ledger_call c;
+        struct ask_texts texts;
+        const struct timespec stall = { 0, 400 * 1000000 };
+        bool answered = false;
+        begin(&w);
+        world_open(&w);
+        world_task(&w, 1, -10);
+
+        ask_claim(&w, &(struct ask) { .at = -9, .expect = -10 }, &texts, &c);
+        c.done = on_answered;
+        c.arg = &answered;
+        ledger_send(w.ledger, &c);
+        (void) uv_run(&w.loop, UV_RUN_NOWAIT);   /* handed to the connection */
+        (void) uv_run(&w.loop, UV_RUN_NOWAIT);   /* and to the socket */
+        /* The whole process stands still, as when stopped, with the reply in the socket. */
+        (void) nanosleep(&stall, NULL);
+        while (!answered)
+                (void) uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(c.error, 0);
+        assert_int_equal(c.out.claim.outcome, OUTCOME_GRANTED);
+        end(&w);
+        (void) state;
+}
+
+static void on_stranger(uv_stream_t *listener, int status)
+{
+        static char text[] = "220 mail ready\r\n";
+        static uv_write_t request;
+        uv_tcp_t *client = listener->data;
+        uv_buf_t buf = uv_buf_init(text, sizeof(text) - 1);
+
+        if (status == 0 && uv_is_closing((uv_handle_t *) client) == 0 && !client->data) {
+                client->data = client;
+                assert_int_equal(uv_accept(listener, (uv_stream_t *) client), 0);
+                (void) uv_write(&request, (uv_stream_t *) client, &buf, 1, NULL);
+        }
+}
+
+static void server_of_another_kind_is_down(void **state)
+{
+        struct world w;
+        struct sockaddr_in at;
+        int len = sizeof(at);
+        uv_tcp_t listener, client;
+        char url[64];
+        begin(&w);
+        (void) uv_tcp_init(&w.loop, &listener);
+        (void) uv_tcp_init(&w.loop, &client);
+        listener.data = &client;
+        client.data = NULL;
+        (void) uv_ip4_addr("127.0.0.1", 0, &at);
+        assert_int_equal(uv_tcp_bind(&listener, (struct sockaddr *) &at, 0), 0);
+        assert_int_equal(uv_listen((uv_stream_t *) &listener, 4, on_stranger), 0);
+        assert_int_equal(uv_tcp_getsockname(&listener, (struct sockaddr *) &at, &len), 0);
+        (void) snprintf(url, sizeof(url), "redis://127.0.0.1:%d", ntohs(at.sin_port));
+        w.config.redis.url = url;
+        world_open(&w);
+
+        wait_health(&w, LEDGER_DOWN);
+        assert_non_null(strstr(w.why, "Protocol error"));
+        world_close(&w);
+        uv_close((uv_handle_t *) &listener, NULL);
+        uv_close((uv_handle_t *) &client, NULL);
         end(&w);
         (void) state;
 }
@@ -383,6 +460,8 @@ int main(int argc, char **argv)
                 cmocka_unit_test(request_that_lay_on_the_wire_past_its_time_does_nothing),
                 cmocka_unit_test(connection_cut_after_sending_is_unknown),
                 cmocka_unit_test(silent_server_is_given_up_at_the_deadline),
+                cmocka_unit_test(stalled_loop_looks_for_the_reply_before_it_judges),
+                cmocka_unit_test(server_of_another_kind_is_down),
                 cmocka_unit_test(missing_server_is_said_at_once),
                 cmocka_unit_test(restarted_server_may_have_lost_claims),
                 cmocka_unit_test(fences_go_on_from_the_clock_when_the_counter_went_back),

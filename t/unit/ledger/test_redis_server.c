@@ -145,6 +145,23 @@ static void wrong_password_is_named_and_the_right_one_is_taken(void **state)
         (void) state;
 }
 
+static void missing_permission_is_named_with_its_cure(void **state)
+{
+        struct world w;
+        begin(&w);
+        w.config.redis.user = text("app");
+        w.config.redis.password = text("pw");
+        (void) redis_say(&redis_shared, "ACL SETUSER app on >pw ~* +@all -info");
+        world_open(&w);
+        refused_naming(&w, "+info +role +time");
+
+        /* Where CONFIG is forbidden, INFO says enough about an append-only file. */
+        (void) redis_say(&redis_shared, "ACL SETUSER app +info -config");
+        wait_health(&w, LEDGER_UP);
+        end(&w);
+        (void) state;
+}
+
 static void unix_socket_and_database_are_reached(void **state)
 {
         static char path[] = "/tmp/onced-redis-test.XXXXXX";
@@ -256,6 +273,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(replica_is_refused),
                 cmocka_unit_test(cluster_is_refused),
                 cmocka_unit_test(wrong_password_is_named_and_the_right_one_is_taken),
+                cmocka_unit_test(missing_permission_is_named_with_its_cure),
                 cmocka_unit_test(unix_socket_and_database_are_reached),
                 cmocka_unit_test(name_of_the_server_is_resolved),
                 cmocka_unit_test(reader_makes_nothing),
