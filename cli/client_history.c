@@ -137,17 +137,13 @@ static int ask_ledgers(const struct client *c, const struct history_query *q, st
         return r;
 }
 
-static int read_history(const struct client *c, const struct asked *asked, json_t **ret)
+static int read_history(const struct client *c, const struct history_query *q, json_t **ret)
 {
-        struct history_query q;
         struct local_answer answer = { NULL, "" };
-        char why[160];
 
-        if (history_query_parse(asked->task, asked->state, asked->since, asked->limit, &q, why, sizeof(why)) < 0)
-                return usage_error(c->command, "%s", why);
         fprintf(stderr, "onced history: no instance answers at %s: reading the ledger in %s\n", c->socket,
                 c->config->state_dir);
-        int r = ask_ledgers(c, &q, &answer);
+        int r = ask_ledgers(c, q, &answer);
         if (r < 0 || !answer.occurrences) {
                 fprintf(stderr, "onced history: reading the ledger: %s\n", r < 0 ? strerror(-r) : answer.why);
                 return EXIT_FAILED;
@@ -173,15 +169,19 @@ int command_history(int argc, char **argv)
                                                  { "--since", &asked.since },
                                                  { "--limit", &asked.limit },
                                                  { NULL, NULL } };
+        struct history_query q;
         struct client c;
         json_auto_t *j = NULL;
         bool absent = false;
+        char why[160];
         int r = client_begin(&c, argc, argv, options, &asked.task, 1);
 
+        if (r == 0 && history_query_parse(asked.task, asked.state, asked.since, asked.limit, &q, why, sizeof(why)) < 0)
+                r = usage_error(c.command, "%s", why);
         if (r == 0) {
                 r = ask_history(&c, &asked, &absent, &j);
                 if (absent && c.config)
-                        r = read_history(&c, &asked, &j);
+                        r = read_history(&c, &q, &j);
                 else if (absent)
                         client_say_absent(&c);
         }

@@ -46,7 +46,7 @@ static bool continues_character(char c)
         return ((unsigned char) c & 0xc0) == 0x80;
 }
 
-/* Control characters, also those of C1 in UTF-8 (c2 80..9f), become question marks. */
+/* Control characters, also those of C1 in UTF-8 (c2 80..9f), become question marks, line ends spaces. */
 static char *clean_copy(const char *text)
 {
         size_t len = strnlen(text, CELL_MAX + 1);
@@ -58,10 +58,18 @@ static char *clean_copy(const char *text)
         char *copy = malloc(len + 4);
         if (!copy)
                 return NULL;
+        while (len > 0 && !cut && strchr(" \n\r\t", text[len - 1]))
+                len--;   /* most outputs end with a newline */
+        if (len == 0) {
+                text = "-";
+                len = 1;
+        }
         memcpy(copy, text, len);
         memcpy(copy + len, cut ? "..." : "", cut ? 4 : 1);
         for (unsigned char *p = (unsigned char *) copy; *p; p++) {
-                if (*p < 0x20 || *p == 0x7f)
+                if (*p == '\n' || *p == '\r' || *p == '\t')
+                        *p = ' ';
+                else if (*p < 0x20 || *p == 0x7f)
                         *p = '?';
                 else if (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
                         p[0] = p[1] = '?';
@@ -81,7 +89,7 @@ void table_cell(struct table *t, const char *text)
                 t->cells = cells;
                 t->room = room;
         }
-        char *copy = clean_copy(text && *text ? text : "-");
+        char *copy = clean_copy(text ? text : "");
         if (copy)
                 t->cells[t->count++] = copy;
         else

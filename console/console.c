@@ -39,7 +39,7 @@ struct console {
         struct api *api;
         struct server *server;
         int log_fd;                   /* owned; -1: the one inherited */
-        uint64_t beat_due_ms;
+        struct mono beat_due;
         bool ends, given_up;
 };
 
@@ -131,11 +131,11 @@ static void on_channel(uv_poll_t *poll, int status, int events)
 static void on_beat(uv_timer_t *timer)
 {
         struct console *c = timer->data;
-        uint64_t now_ms = uv_now(&c->loop);
-        int64_t late_ms = now_ms > c->beat_due_ms ? (int64_t) (now_ms - c->beat_due_ms) : 0;
+        struct mono now = clock_mono();
+        int64_t late_us = now.ns > c->beat_due.ns ? (now.ns - c->beat_due.ns) / NS_PER_US : 0;
 
-        place_beat(c->place, clock_mono(), late_ms * 1000);
-        c->beat_due_ms = now_ms + BEAT_MS;
+        place_beat(c->place, now, late_us);
+        c->beat_due = mono_plus_ms(now, BEAT_MS);
         if (c->triglog && triglog_flush(c->triglog) < 0)
                 place_add(c->place, COUNT_STORAGE_FAILURES, 1);
 }
@@ -204,7 +204,7 @@ static int console_begin(struct console *c)
         (void) uv_timer_init(&c->loop, &c->ending);
         c->channel.data = c->beat.data = c->ending.data = c;
         (void) uv_poll_start(&c->channel, UV_READABLE, on_channel);
-        c->beat_due_ms = uv_now(&c->loop);
+        c->beat_due = clock_mono();
         (void) uv_timer_start(&c->beat, on_beat, 0, BEAT_MS);
         r = channel_send(b->channel, &ready, -1);
         if (r < 0)

@@ -116,8 +116,10 @@ static void what_steers_a_terminal_is_replaced(void **state)
 
         table_cell(t, "a\x1b[31mred\n");
         table_cell(t, "c1\xc2\x9b" "31m");
+        table_cell(t, "two\nlines\r\n");
+        table_cell(t, "\n");
         char *text = printed(t);
-        assert_string_equal(text, "a?[31mred?  c1??31m\n");
+        assert_string_equal(text, "a?[31mred  c1??31m\ntwo lines  -\n");
         free(text);
         table_free(t);
 }
