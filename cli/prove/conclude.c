@@ -25,6 +25,24 @@ static const struct process *master_after(const struct evidence *e, const struct
         return next;
 }
 
+/* What reached the disk before the power went: all but the newest writes, which the kernel had kept back. */
+#define UNSYNCED_US (35 * 1000000LL)
+
+static int power_failed(struct evidence *e, const struct process *p, const struct process *next)
+{
+        int64_t newest_us = p->last_us, from_us;
+
+        for (size_t i = 0; i < e->process_count; i++) {
+                const struct process *o = e->processes[i];
+                if (strcmp(o->node, p->node) == 0 && strcmp(o->boot, p->boot) == 0 && o->last_us > newest_us)
+                        newest_us = o->last_us;
+        }
+        from_us = newest_us - UNSYNCED_US > p->last_us ? newest_us - UNSYNCED_US : p->last_us;
+        if (evidence_trouble(e, "%s: the machine went down under it, its last lines may be lost", p->name) < 0)
+                return -ENOMEM;
+        return evidence_blind_add(e, from_us, next->first_us, p->node);
+}
+
 static int how_ended(struct evidence *e, struct process *p)
 {
         const struct process *next;
@@ -43,9 +61,7 @@ static int how_ended(struct evidence *e, struct process *p)
         p->ended_us = next ? next->first_us : FOREVER_US;
         if (!next || p->synced || !*p->boot || strcmp(p->boot, next->boot) == 0 || p->kind == PROCESS_OTHER)
                 return 0;
-        if (evidence_trouble(e, "%s: the machine went down under it, its last lines may be lost", p->name) < 0)
-                return -ENOMEM;
-        return evidence_blind_add(e, p->last_us, next->first_us, p->node);
+        return power_failed(e, p, next);
 }
 
 static int without_log(struct evidence *e, const struct process *p)

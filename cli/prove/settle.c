@@ -110,49 +110,47 @@ static bool overlaps(const struct judge *j, const struct interval *a, const stru
 }
 
 /* The run's own measured length counts, not the time of its finish line: that is written after the unit was
- * free again, when the next run may have begun already. */
-static int overlap_seek(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
+ * free again, when the next run may have begun already. Of what another process ended, no length is known. */
+static int neighbours_check(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
 {
         const struct plan *plan = plans_at(u->plans, (struct instant) { o->planned_ms });
+        int64_t length_us = o->final && !o->by_other ? o->run_us : 0;
         struct interval i = {
                 .planned_ms = o->planned_ms, .process = o->first.process,
-                .from_us = o->first.t_us, .to_us = o->first.t_us + o->run_us,
-                .from_b_ns = o->first.b_ns, .to_b_ns = o->first.b_ns + o->run_us * NS_PER_US,
+                .from_us = o->first.t_us, .to_us = o->first.t_us + length_us,
+                .from_b_ns = o->first.b_ns, .to_b_ns = o->first.b_ns + length_us * NS_PER_US,
         };
+        bool overlap = false, back = false;
+        int r = 0;
 
-        if (!o->final || o->by_other || (plan && plan->concurrent))
-                return 0;
-        for (size_t k = 0; k < INTERVALS; k++) {
+        for (size_t k = 0; k < INTERVALS && k < u->interval_next; k++) {
                 const struct interval *other = &u->intervals[k];
-                if (other->to_us == 0 || !overlaps(j, &i, other))
-                        continue;
-                int r = finding(j, u, row, o, FINDING_OVERLAP, "ran while another run of the unit went on");
-                if (r < 0)
-                        return r;
-                break;
+                const struct interval *older = other->planned_ms < i.planned_ms ? other : &i;
+                const struct interval *newer = older == other ? &i : other;
+
+                overlap |= overlaps(j, &i, other);
+                back |= older->from_us > newer->from_us + ERROR_US;
         }
         u->intervals[u->interval_next++ % INTERVALS] = i;
-        return 0;
+        if (overlap && (!plan || !plan->concurrent))
+                r = finding(j, u, row, o, FINDING_OVERLAP, "ran while another run of the unit went on");
+        if (r == 0 && back && (!plan || (!plan->concurrent && !plan->queued && !plan->catch_up)))
+                r = finding(j, u, row, o, FINDING_BACK, "an older instant was started after a newer one");
+        return r;
 }
 
-/* Fences and starts in the order of their instants. */
-static int order_check(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
+/* Fences grow with the instants they were granted for. */
+static int fence_check(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
 {
-        const struct plan *plan = plans_at(u->plans, (struct instant) { o->planned_ms });
-        bool ordered = !plan || (!plan->concurrent && !plan->queued && !plan->catch_up);
         bool newer = o->planned_ms > u->newest_ms;
         int r = 0;
 
-        if (u->any && u->newest_path == o->path) {
-                if (o->fence && u->newest_fence && newer != (o->fence > u->newest_fence))
-                        r = finding(j, u, row, o, FINDING_FENCE, "its fence does not fit the order of instants");
-                if (r == 0 && ordered && !newer && o->first.t_us > u->newest_us + ERROR_US)
-                        r = finding(j, u, row, o, FINDING_BACK, "started after a newer instant");
-        }
-        if (!u->any || newer) {
-                u->any = true;
+        if (!o->fence)
+                return 0;
+        if (u->newest_fence && u->newest_path == o->path && newer != (o->fence > u->newest_fence))
+                r = finding(j, u, row, o, FINDING_FENCE, "its fence does not fit the order of instants");
+        if (!u->newest_fence || newer) {
                 u->newest_ms = o->planned_ms;
-                u->newest_us = o->first.t_us;
                 u->newest_fence = o->fence;
                 u->newest_path = o->path;
         }
@@ -221,13 +219,13 @@ static int settle_run(struct judge *j, struct unit *u, struct row *row, const st
                 row->verdicts[maybe_unseen(j, u, o) ? VERDICT_UNKNOWN : VERDICT_ONCE]++;
         }
         if (r == 0)
-                r = overlap_seek(j, u, row, o);
+                r = neighbours_check(j, u, row, o);
         if (r == 0)
                 r = end_check(j, u, row, o);
         if (r < 0 || o->manual)
                 return r;
         row->per_instant[o->runs < PER_INSTANT_MAX ? o->runs : PER_INSTANT_MAX]++;
-        r = order_check(j, u, row, o);
+        r = fence_check(j, u, row, o);
         return r < 0 ? r : time_check(j, u, row, o);
 }
 

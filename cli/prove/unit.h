@@ -35,7 +35,7 @@ struct interval {
 };
 
 #define RECENT 4096                      /* ranges of runs kept to know a straggler as a second run */
-#define INTERVALS 8                      /* newest runs kept to look for overlap */
+#define INTERVALS 8                      /* newest runs kept, to look for overlap and order */
 
 struct unit {
         char *task, *key;                /* owned */
@@ -49,10 +49,9 @@ struct unit {
         struct interval intervals[INTERVALS];
         size_t interval_next;
         int64_t end_ms;                  /* of the window (exclusive), by the newest plan */
-        int64_t newest_ms, newest_us;    /* newest instant run, and when it was started */
+        int64_t newest_ms;               /* newest instant granted with a fence */
         uint64_t newest_fence;
         enum path newest_path;
-        bool any;
 };
 
 struct row *judge_row(struct judge *j, const char *task, enum path path);   /* NULL without memory */

@@ -1,0 +1,739 @@
+/* Verdicts of `onced prove` on logs made for the purpose: each kind of verdict and finding, and what happens
+ * to a good verdict when the logs are tampered with. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/prove/evidence.h"
+#include "cli/prove/judge.h"
+#include "cli/prove/merge.h"
+#include "cli/prove/report.h"
+#include "t/unit/cases.h"
+#include "t/unit/record/logbook.h"
+
+/* Node n1 with a master and two workers, a task `mail` each second for ten seconds. */
+struct scene {
+        struct logbook book;
+        struct author *master, *first, *second;
+        struct evidence *e;
+        struct judge *j;
+};
+
+static int scene_new(void **state)
+{
+        struct scene *s = calloc(1, sizeof(*s));
+
+        assert_non_null(s);
+        logbook_open(&s->book);
+        s->master = author_of(&s->book, "n1", "m", 100, "master", 0);
+        s->first = author_of(&s->book, "n1", "0", 101, "worker", 10);
+        s->second = author_of(&s->book, "n1", "1", 102, "worker", 11);
+        say_born(s->master, 5, s->first);
+        say_born(s->master, 6, s->second);
+        *state = s;
+        return 0;
+}
+
+static int scene_free(void **state)
+{
+        struct scene *s = *state;
+
+        judge_free(s->j);
+        evidence_free(s->e);
+        logbook_close(&s->book);
+        free(s);
+        return 0;
+}
+
+/* Everybody stops at 10.5 s, having seen all instants before. */
+static void all_stop(struct scene *s)
+{
+        say_stop(s->first, 10600, 10500, true);
+        say_stop(s->second, 10600, 10500, false);
+        say_gone(s->master, 10700, s->first, 0);
+        say_gone(s->master, 10700, s->second, 0);
+        say_stop(s->master, 10800, 10800, false);
+}
+
+/* Ten seconds of `mail`, workers in turn, the other one answered `done`. `without`: this second is left out. */
+static void ten_seconds(struct scene *s, const char *path, int without)
+{
+        say_plan(s->first, 50, "mail", path, 1000, "\"rev\":1");
+        for (int i = 1; i <= 10; i++) {
+                struct author *winner = i % 2 ? s->first : s->second, *loser = i % 2 ? s->second : s->first;
+                if (i == without)
+                        continue;
+                say_once(winner, "mail", path, i * 1000, 100 + i);
+                say_attempt(loser, i * 1000 + 2, "mail", path, i * 1000, "done", 0);
+        }
+}
+
+static int prove_with(struct scene *s, const struct judge_options *o)
+{
+        char *dir = s->book.dir;
+
+        logbook_save(&s->book);
+        judge_free(s->j);
+        evidence_free(s->e);
+        s->e = evidence_new();
+        assert_non_null(s->e);
+        assert_int_equal(evidence_gather(s->e, &dir, 1), 0);
+        assert_int_equal(evidence_read(s->e), 0);
+        s->j = judge_new(s->e, o);
+        assert_non_null(s->j);
+        assert_int_equal(merge_logs(s->e, s->j), 0);
+        assert_int_equal(judge_end(s->j), 0);
+        return report_exit(s->e, s->j);
+}
+
+static int prove_it(struct scene *s)
+{
+        return prove_with(s, &(struct judge_options) { .since_ms = INT64_MIN, .until_ms = INT64_MAX });
+}
+
+static const struct row *row(const struct scene *s, const char *task)
+{
+        for (size_t i = 0; i < s->j->row_count; i++)
+                if (strcmp(s->j->rows[i]->task, task) == 0)
+                        return s->j->rows[i];
+        fail_msg("no row for %s", task);
+        return NULL;
+}
+
+static void every_instant_run_once_is_once(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        const struct row *r = row(s, "mail");
+        assert_string_equal(report_verdict(s->e, s->j), "ONCE");
+        assert_int_equal(r->expected, 10);
+        assert_int_equal(r->extra, 0);
+        assert_int_equal(r->runs, 10);
+        assert_int_equal(r->results[RESULT_DONE], 10);
+        assert_int_equal(r->verdicts[VERDICT_ONCE], 10);
+        assert_int_equal(row_sources(r), 2);
+        assert_int_equal(r->attempts, 20);
+        assert_int_equal(s->e->trouble_count, 0);
+        for (unsigned f = 0; f < FINDING_COUNT_; f++)
+                assert_int_equal(r->findings[f], 0);
+}
+
+static void an_instant_run_twice_is_duplicate(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say_once(s->second, "mail", "flock", 9000, 200);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 1);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_DUPLICATE], 1);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_ONCE], 9);
+}
+
+/* The second run comes when the first was long settled and forgotten as an occurrence. */
+static void a_second_run_hours_later_is_duplicate(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say_run(s->second, 10400, "mail", "flock", 3000, 999);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 1);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_DUPLICATE], 1);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_ONCE], 9);
+}
+
+static void two_runs_by_one_process_are_duplicate(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 5);
+        say_once(s->first, "mail", "flock", 5000, 105);
+        say_run(s->first, 5001, "mail", "flock", 5000, 105);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 1);
+}
+
+static void two_fences_for_one_instant_are_duplicate(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "redis", 10);
+        say_attempt(s->first, 10001, "mail", "redis", 10000, "granted", 110);
+        say_attempt(s->second, 10001, "mail", "redis", 10000, "granted", 111);
+        say_run(s->first, 10002, "mail", "redis", 10000, 110);
+        say_finish(s->first, 10003, "mail", 10000, "succeeded", "\"result\":\"done\",\"run_us\":1");
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 1);
+}
+
+static void an_instant_without_any_record_is_missed(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 4);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 2);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_MISSED], 1);
+        assert_int_equal(row(s, "mail")->expected, 10);
+        assert_int_equal(row(s, "mail")->runs, 9);
+}
+
+static void the_last_instants_before_the_stop_are_missed_too(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 10);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 2);
+}
+
+static void a_task_that_never_ran_is_missed(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say_plan(s->first, 100, "other", "flock", 10, "\"rev\":1");
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 2);
+        assert_int_equal(row(s, "other")->verdicts[VERDICT_MISSED], 1039);   /* 110, 120 … 10490 */
+}
+
+static void a_range_record_explains_its_instants(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
+        say_once(s->first, "mail", "flock", 1000, 1);
+        say_range(s->second, 5001, "skip", "mail", 2000, 4000, "misfire");
+        say_range(s->second, 5002, "miss", "mail", 5000, 5000, "ledger_down");
+        say_range(s->second, 6001, "skip", "mail", 6000, 6000, "overlap");
+        for (int i = 7; i <= 10; i++)
+                say_once(s->second, "mail", "flock", i * 1000, i);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        const struct row *r = row(s, "mail");
+        assert_int_equal(r->verdicts[VERDICT_EXPLAINED], 5);
+        assert_int_equal(r->verdicts[VERDICT_ONCE], 5);
+        assert_int_equal(r->skipped, 3);
+        assert_int_equal(r->recorded_missed, 1);
+        assert_int_equal(r->dropped, 1);
+        assert_string_equal(report_verdict(s->e, s->j), "ONCE");
+}
+
+static void ranges_alone_are_explained(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
+        say_range(s->first, 10400, "skip", "mail", 1000, 10000, "overlap");
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_string_equal(report_verdict(s->e, s->j), "EXPLAINED");
+}
+
+static void a_grant_that_was_interrupted_before_its_run_is_explained(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 5);
+        say_attempt(s->first, 5001, "mail", "flock", 5000, "granted", 105);
+        say_finish(s->second, 5050, "mail", 5000, "interrupted",
+                   "\"cause\":\"worker_died\",\"run_us\":0,\"of\":\"n1.0.101.77-ab12.9\"");
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_EXPLAINED], 1);
+        assert_int_equal(row(s, "mail")->finals[STATE_INTERRUPTED], 1);
+}
+
+static void a_grant_that_nothing_followed_is_missed(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 5);
+        say_attempt(s->first, 5001, "mail", "flock", 5000, "granted", 105);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 2);
+}
+
+static void a_run_line_that_could_not_be_made_sure_is_no_run(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 5);
+        say_run(s->first, 5001, "mail", "flock", 5000, 105);
+        say_finish(s->first, 5002, "mail", 5000, "failed", "\"cause\":\"log\",\"run_us\":0");
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->runs, 9);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_EXPLAINED], 1);
+}
+
+/* kill -9 alone makes nothing unknown: a start without its whole line did not happen. */
+static void a_killed_worker_with_a_torn_last_line_leaves_no_doubt(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->second, 50, "mail", "flock", 1000, "\"rev\":1");
+        say_once(s->first, "mail", "flock", 1000, 1);
+        say_attempt(s->first, 2001, "mail", "flock", 2000, "granted", 2);
+        line_tear(s->first, s->first->count - 1);
+        say_gone(s->master, 2100, s->first, 9);
+        say_finish(s->second, 2110, "mail", 2000, "interrupted", "\"cause\":\"worker_died\",\"run_us\":0,\"of\":\"x\"");
+        for (int i = 3; i <= 10; i++)
+                say_once(s->second, "mail", "flock", i * 1000, i);
+        say_stop(s->second, 10600, 10500, true);
+        say_gone(s->master, 10700, s->second, 0);
+        say_stop(s->master, 10800, 10800, false);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_ONCE], 9);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_EXPLAINED], 1);
+}
+
+static void a_clean_exit_without_its_stop_line_is_unknown(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        all_stop(s);
+        line_tear(s->first, line_find(s->first, "stop", ""));
+
+        assert_int_equal(prove_it(s), 3);
+}
+
+static void a_deleted_line_is_unknown_around_it(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        all_stop(s);
+        line_drop(s->second, line_find(s->second, "run", "mail-4000"));
+
+        assert_int_equal(prove_it(s), 3);
+        assert_true(row(s, "mail")->verdicts[VERDICT_UNKNOWN] >= 1);
+        assert_true(row(s, "mail")->verdicts[VERDICT_ONCE] >= 6);
+        assert_int_equal(s->e->trouble_count, 1);
+}
+
+static void a_deleted_attempt_is_unknown_though_nothing_else_changes(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        all_stop(s);
+        line_drop(s->first, line_find(s->first, "attempt", "mail-6000"));
+
+        assert_int_equal(prove_it(s), 3);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_MISSED], 0);
+}
+
+static void a_line_given_twice_is_unknown_and_no_duplicate(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        all_stop(s);
+        line_double(s->first, line_find(s->first, "run", "mail-5000"));
+
+        assert_int_equal(prove_it(s), 3);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_DUPLICATE], 0);
+        assert_non_null(strstr(s->e->troubles[0], "appears again"));
+}
+
+static void an_edited_line_is_unknown(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        all_stop(s);
+        line_edit(s->first, line_find(s->first, "finish", "mail-7000"), "\"run_us\":1000", "\"run_us\":2000");
+
+        assert_int_equal(prove_it(s), 3);
+        assert_non_null(strstr(s->e->troubles[0], "was changed"));
+}
+
+static void a_line_torn_in_the_middle_of_a_file_is_unknown(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        all_stop(s);
+        line_tear(s->first, line_find(s->first, "run", "mail-5000"));
+
+        assert_int_equal(prove_it(s), 3);
+}
+
+static void tampering_does_not_hide_a_duplicate(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say_run(s->second, 9001, "mail", "flock", 9000, 300);
+        all_stop(s);
+        line_drop(s->first, line_find(s->first, "attempt", "mail-2000"));
+
+        assert_int_equal(prove_it(s), 1);
+}
+
+static void a_missing_log_is_unknown(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        all_stop(s);
+        s->second->absent = true;
+
+        assert_int_equal(prove_it(s), 3);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_MISSED], 0);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_UNKNOWN], 10);
+}
+
+static void a_missing_roster_is_unknown(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        all_stop(s);
+        s->master->absent = true;
+
+        assert_int_equal(prove_it(s), 3);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_UNKNOWN], 10);
+}
+
+static void a_worker_that_no_roster_names_is_unknown(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        (void) author_of(&s->book, "n1", "7", 777, "worker", 20);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 3);
+}
+
+static void lines_that_could_not_be_written_are_unknown(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say(s->first, 10200, "gap", "\"lines\":3,\"why\":\"No space left on device\"");
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 3);
+}
+
+static void a_power_failure_is_unknown_until_the_next_start(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
+        for (int i = 1; i <= 60; i++)
+                say_once(i % 2 ? s->first : s->second, "mail", "flock", i * 1000, i);
+        struct author *m = author_after_boot(&s->book, "n1", "m", 200, "master", 90000, "an0ther");
+        struct author *w = author_after_boot(&s->book, "n1", "0", 201, "worker", 90010, "an0ther");
+        say_born(m, 90005, w);
+        say_range(w, 90500, "skip", "mail", 61000, 90000, "misfire");
+        for (int i = 91; i <= 99; i++)
+                say_once(w, "mail", "flock", i * 1000, i);
+        say_stop(w, 99600, 99500, false);
+        say_gone(m, 99700, w, 0);
+
+        /* The old master's log may lack what happened within 35 s before the newest line. */
+        assert_int_equal(prove_it(s), 3);
+        assert_in_range(row(s, "mail")->verdicts[VERDICT_UNKNOWN], 67, 69);
+        assert_in_range(row(s, "mail")->verdicts[VERDICT_ONCE], 30, 32);
+}
+
+/* Killed master and workers, then a new master: it could not have begun while any of them lived. */
+static void a_new_master_ends_what_was_killed_before(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        struct author *m = author_of(&s->book, "n1", "m", 200, "master", 20000);
+        struct author *w = author_of(&s->book, "n1", "0", 201, "worker", 20010);
+        say_born(m, 20005, w);
+        say_range(w, 20500, "skip", "mail", 11000, 20000, "misfire");
+        say_once(w, "mail", "flock", 21000, 500);
+        say_stop(w, 21600, 21500, false);
+        say_gone(m, 21700, w, 0);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_ONCE], 11);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_EXPLAINED], 10);
+}
+
+/* Read while everything runs: what is due at the very end may still be decided. */
+static void a_living_daemon_is_judged_up_to_its_last_lines(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say_attempt(s->first, 11001, "mail", "flock", 11000, "granted", 111);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_ONCE], 10);
+}
+
+static void none_runs_once_per_process_and_is_not_judged(void **state)
+{
+        struct scene *s = *state;
+        char verdict[160];
+        say_plan(s->first, 50, "plain", "none", 1000, "\"rev\":0");
+        for (int i = 1; i <= 10; i++) {
+                say_once(s->first, "plain", "none", i * 1000, 0);
+                say_once(s->second, "plain", "none", i * 1000, 0);
+        }
+        ten_seconds(s, "dedicated", 0);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_string_equal(report_verdict(s->e, s->j), "ONCE");
+        report_row_verdict(row(s, "plain"), verdict, sizeof(verdict));
+        assert_string_equal(verdict, "NOT SINGLE x2 (runs once per process)");
+        assert_int_equal(row(s, "plain")->per_instant[2], 10);
+}
+
+static void a_lock_that_does_not_hold_shows_the_multiple(void **state)
+{
+        struct scene *s = *state;
+        char verdict[160];
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
+        for (int i = 1; i <= 10; i++) {
+                say_once(s->first, "mail", "flock", i * 1000, 2 * i);
+                say_once(s->second, "mail", "flock", i * 1000, 2 * i + 1);
+        }
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 1);
+        report_row_verdict(row(s, "mail"), verdict, sizeof(verdict));
+        assert_string_equal(verdict, "DUPLICATE x2 (runs once per process)");
+}
+
+static void findings_are_told_apart(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say_plan(s->first, 60, "f", "flock", 1000, "\"rev\":1");
+        say_run(s->first, 1001, "f", "flock", 1000, 7);          /* OVERLAP with the next one */
+        say_finish(s->first, 3300, "f", 1000, "succeeded", "\"result\":\"done\",\"run_us\":2200000");
+        say_once(s->second, "f", "flock", 2000, 8);
+        say_run(s->second, 2900, "f", "flock", 3000, 9);         /* EARLY */
+        say_finish(s->second, 2901, "f", 3000, "succeeded", "\"result\":\"done\",\"run_us\":1");
+        say_run(s->first, 6200, "f", "flock", 4000, 10);         /* LATE */
+        say_finish(s->first, 6201, "f", 4000, "succeeded", "\"result\":\"done\",\"run_us\":1");
+        say_finish(s->first, 6202, "f", 5000, "succeeded", "\"result\":\"done\",\"run_us\":1"); /* ORPHAN */
+        say_run(s->second, 6203, "f", "flock", 6000, 11);        /* UNFINISHED */
+        say_once(s->second, "f", "flock", 7000, 5);              /* FENCE */
+        say_once(s->first, "f", "flock", 7500, 12);              /* PHANTOM */
+        say_once(s->first, "f", "flock", 8000, 13);
+        say_once(s->first, "f", "flock", 9000, 14);
+        say_once(s->first, "f", "flock", 10000, 15);
+        all_stop(s);
+
+        (void) prove_it(s);
+        const struct row *r = row(s, "f");
+        assert_int_equal(r->findings[FINDING_OVERLAP], 1);
+        assert_int_equal(r->findings[FINDING_EARLY], 1);
+        assert_int_equal(r->findings[FINDING_LATE], 1);
+        assert_int_equal(r->findings[FINDING_ORPHAN], 1);
+        assert_int_equal(r->findings[FINDING_UNFINISHED], 1);
+        assert_int_equal(r->findings[FINDING_FENCE], 1);
+        assert_int_equal(r->findings[FINDING_PHANTOM], 1);
+        assert_int_equal(r->findings[FINDING_BACK], 0);
+        for (unsigned f = 0; f < FINDING_COUNT_; f++)
+                assert_int_equal(row(s, "mail")->findings[f], 0);
+}
+
+static void an_older_instant_started_later_is_back(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
+        for (int i = 1; i <= 10; i++) {
+                if (i == 4)
+                        continue;
+                say_once(s->first, "mail", "flock", i * 1000, i);
+                if (i == 8)
+                        say_run(s->first, 8500, "mail", "flock", 4000, 4);
+        }
+        all_stop(s);
+
+        (void) prove_it(s);
+        assert_int_equal(row(s, "mail")->findings[FINDING_BACK], 1);
+}
+
+static void one_revision_with_two_schedules_is_split(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say_plan(s->second, 50, "mail", "flock", 2000, "\"rev\":1");
+        all_stop(s);
+
+        (void) prove_it(s);
+        assert_int_equal(row(s, "mail")->findings[FINDING_SPLIT], 1);
+}
+
+static void a_plan_said_again_counts_once(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say(s->second, 5500, "plan", "\"task\":\"mail\",\"path\":\"flock\",\"kind\":\"every\",\"every\":1000,\"anchor\":0,"
+            "\"grace\":-1,\"scope\":\"auto\",\"shards\":1,\"enabled\":true,\"rev\":1,\"valid_from\":%lld", BASE_MS + 50);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->expected, 10);
+}
+
+/* rev 2 from 5.5 s on runs every two seconds; then the task is disabled. */
+static void each_plan_counts_for_its_own_time(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
+        for (int i = 1; i <= 5; i++)
+                say_once(s->first, "mail", "flock", i * 1000, i);
+        say_plan(s->first, 5500, "mail", "flock", 2000, "\"rev\":2");
+        say_once(s->second, "mail", "flock", 6000, 6);
+        say(s->first, 7500, "plan", "\"task\":\"mail\",\"path\":\"flock\",\"kind\":\"every\",\"every\":2000,\"anchor\":0,"
+            "\"grace\":-1,\"scope\":\"auto\",\"shards\":1,\"enabled\":false,\"rev\":3,\"valid_from\":%lld", BASE_MS + 7500);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->expected, 6);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_ONCE], 6);
+}
+
+static void only_the_leader_answers_for_dedicated_tasks(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "dedicated", 1000, "\"rev\":1");
+        for (int i = 1; i <= 5; i++)
+                say_once(s->first, "mail", "dedicated", i * 1000, i);
+        say_stop(s->first, 5600, 5500, true);
+        say_gone(s->master, 5700, s->first, 0);
+        say_stop(s->second, 10600, 10500, false);
+        say_gone(s->master, 10700, s->second, 0);
+        say_stop(s->master, 10800, 10800, false);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->expected, 5);
+}
+
+static void since_and_until_bound_what_is_judged(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 4);
+        all_stop(s);
+
+        assert_int_equal(prove_with(s, &(struct judge_options) { .since_ms = BASE_MS + 5000, .until_ms = BASE_MS + 8000 }), 0);
+        assert_int_equal(row(s, "mail")->expected, 3);
+        assert_int_equal(row(s, "mail")->runs, 3);
+}
+
+static void only_the_named_tasks_are_judged(void **state)
+{
+        struct scene *s = *state;
+        char *names[] = { (char[]) { "mail" } };
+        ten_seconds(s, "flock", 0);
+        say_plan(s->first, 60, "other", "flock", 1000, "\"rev\":1");
+        all_stop(s);
+
+        assert_int_equal(prove_with(s, &(struct judge_options) { INT64_MIN, INT64_MAX, names, 1 }), 0);
+        assert_int_equal(s->j->row_count, 1);
+}
+
+static void units_of_all_nodes_are_their_own(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1,\"key\":\"n1\"");
+        for (int i = 1; i <= 10; i++)
+                say(s->first, i * 1000 + 1, "run", "\"task\":\"mail\",\"key\":\"n1\",\"shard\":0,\"planned\":%lld,\"by\":\"schedule\","
+                    "\"path\":\"flock\",\"fence\":\"%d\"", BASE_MS + i * 1000, i);
+        struct author *m = author_of(&s->book, "n2", "m", 100, "master", 0);
+        struct author *w = author_of(&s->book, "n2", "0", 101, "worker", 10);
+        say_born(m, 5, w);
+        say_plan(w, 50, "mail", "flock", 1000, "\"rev\":1,\"key\":\"n2\"");
+        for (int i = 1; i <= 10; i++)
+                say(w, i * 1000 + 1, "run", "\"task\":\"mail\",\"key\":\"n2\",\"shard\":0,\"planned\":%lld,\"by\":\"schedule\","
+                    "\"path\":\"flock\",\"fence\":\"%d\"", BASE_MS + i * 1000, i);
+        say_stop(w, 10600, 10500, true);
+        say_gone(m, 10700, w, 0);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->expected, 20);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_ONCE], 20);
+}
+
+static void a_manual_run_is_no_phantom(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say(s->first, 5400, "run", "\"occ\":\"byhand1\",\"task\":\"mail\",\"shard\":0,\"planned\":%lld,\"by\":\"manual\","
+            "\"path\":\"flock\",\"fence\":\"3000\"", BASE_MS + 5399);
+        say(s->first, 5401, "finish", "\"occ\":\"byhand1\",\"task\":\"mail\",\"shard\":0,\"planned\":%lld,\"by\":\"manual\","
+            "\"state\":\"succeeded\",\"result\":\"done\",\"run_us\":5", BASE_MS + 5399);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->manual, 1);
+        assert_int_equal(row(s, "mail")->runs, 10);
+        assert_int_equal(row(s, "mail")->findings[FINDING_PHANTOM], 0);
+}
+
+/* Twenty thousand instants: what is in memory is what is open, and that is a handful. */
+static void memory_holds_only_what_is_open(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 0, "fast", "flock", 10, "\"rev\":1");
+        for (int i = 1; i <= 20000; i++)
+                say_once(i % 3 ? s->first : s->second, "fast", "flock", i * 10, i);
+        say_stop(s->first, 200010, 200010, true);
+        say_stop(s->second, 200010, 200010, false);
+        say_gone(s->master, 200020, s->first, 0);
+        say_gone(s->master, 200020, s->second, 0);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "fast")->verdicts[VERDICT_ONCE], 20000);
+        assert_in_range(s->j->open_max, 1, 8);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, scene_new, scene_free)
+
+int main(int argc, char **argv)
+{
+        static const struct CMUnitTest tests[] = {
+                CASE(every_instant_run_once_is_once),
+                CASE(an_instant_run_twice_is_duplicate),
+                CASE(a_second_run_hours_later_is_duplicate),
+                CASE(two_runs_by_one_process_are_duplicate),
+                CASE(two_fences_for_one_instant_are_duplicate),
+                CASE(an_instant_without_any_record_is_missed),
+                CASE(the_last_instants_before_the_stop_are_missed_too),
+                CASE(a_task_that_never_ran_is_missed),
+                CASE(a_range_record_explains_its_instants),
+                CASE(ranges_alone_are_explained),
+                CASE(a_grant_that_was_interrupted_before_its_run_is_explained),
+                CASE(a_grant_that_nothing_followed_is_missed),
+                CASE(a_run_line_that_could_not_be_made_sure_is_no_run),
+                CASE(a_killed_worker_with_a_torn_last_line_leaves_no_doubt),
+                CASE(a_clean_exit_without_its_stop_line_is_unknown),
+                CASE(a_deleted_line_is_unknown_around_it),
+                CASE(a_deleted_attempt_is_unknown_though_nothing_else_changes),
+                CASE(a_line_given_twice_is_unknown_and_no_duplicate),
+                CASE(an_edited_line_is_unknown),
+                CASE(a_line_torn_in_the_middle_of_a_file_is_unknown),
+                CASE(tampering_does_not_hide_a_duplicate),
+                CASE(a_missing_log_is_unknown),
+                CASE(a_missing_roster_is_unknown),
+                CASE(a_worker_that_no_roster_names_is_unknown),
+                CASE(lines_that_could_not_be_written_are_unknown),
+                CASE(a_power_failure_is_unknown_until_the_next_start),
+                CASE(a_new_master_ends_what_was_killed_before),
+                CASE(a_living_daemon_is_judged_up_to_its_last_lines),
+                CASE(none_runs_once_per_process_and_is_not_judged),
+                CASE(a_lock_that_does_not_hold_shows_the_multiple),
+                CASE(findings_are_told_apart),
+                CASE(an_older_instant_started_later_is_back),
+                CASE(one_revision_with_two_schedules_is_split),
+                CASE(a_plan_said_again_counts_once),
+                CASE(each_plan_counts_for_its_own_time),
+                CASE(only_the_leader_answers_for_dedicated_tasks),
+                CASE(since_and_until_bound_what_is_judged),
+                CASE(only_the_named_tasks_are_judged),
+                CASE(units_of_all_nodes_are_their_own),
+                CASE(a_manual_run_is_no_phantom),
+                CASE(memory_holds_only_what_is_open),
+        };
+
+        return RUN_CASES(argc, argv, "prove", tests);
+}
