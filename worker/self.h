@@ -15,6 +15,7 @@
 #include "worker/runner/runner.h"
 #include "worker/setup.h"
 #include "worker/spine.h"
+#include "worker/terminate.h"
 #include "worker/wakeup.h"
 
 #define RUNNER_TYPES (RUNNER_REDIS + 1)
@@ -43,6 +44,7 @@ struct worker {
         struct triglog *log;          /* owned, and all below */
         struct delays *delays;
         struct wakeup *wakeup;
+        struct terminate *terminate;
         struct channel_end *channel;
         struct lead *lead;
         struct worker_ledger local, group;
@@ -70,6 +72,7 @@ void worker_free(struct worker *w);
 /* worker.c: callbacks of the parts. */
 void worker_on_message(const struct message *m, int fd, void *arg);
 void worker_on_orphaned(void *arg);
+void worker_on_terminate(void *arg);
 void worker_on_due(void *arg);
 void worker_on_stepped(int64_t jump_ns, void *arg);
 void worker_on_health(enum ledger_health h, const char *why, void *arg);

@@ -155,6 +155,18 @@ static void reopen(struct worker *w, int fd)
                 (void) close(old);
 }
 
+static void drain(struct worker *w)
+{
+        if (w->spine.phase == SPINE_WORKING)
+                log_info("drains, with %u occurrences at work", w->spine.count);
+        spine_drain(&w->spine, w->jobs, w->job_count, clock_wall());
+}
+
+void worker_on_terminate(void *arg)
+{
+        drain(arg);
+}
+
 void worker_on_message(const struct message *m, int fd, void *arg)
 {
         struct worker *w = arg;
@@ -162,6 +174,9 @@ void worker_on_message(const struct message *m, int fd, void *arg)
 
         if (fd >= 0 && m->type != MESSAGE_REOPEN)
                 (void) close(fd);
+        /* While it closes there is no ledger to settle anything in: the master asks the next timer worker. */
+        if (w->ending && m->type != MESSAGE_REOPEN)
+                return;
         switch (m->type) {
         case MESSAGE_LEAD:
                 if (w->claims.term)
@@ -170,8 +185,7 @@ void worker_on_message(const struct message *m, int fd, void *arg)
                         lead_take(w->lead);
                 break;
         case MESSAGE_DRAIN:
-                log_info("drains");
-                spine_drain(&w->spine, w->jobs, w->job_count, clock_wall());
+                drain(w);
                 break;
         case MESSAGE_STOP:
                 log_info("stops, with %u occurrences at work", w->spine.count);
