@@ -18,6 +18,7 @@ struct reader {
         struct history_ask *ask;
         struct ledger *ledger;        /* owned; NULL: not asked */
         struct ledger_call call;
+        bool waits, has_rows;         /* for its answer; answered, and well */
 };
 
 struct history_ask {
@@ -58,11 +59,47 @@ static void add_why(struct history_ask *a, const char *which, const char *why)
         (void) snprintf(a->why + len, sizeof(a->why) - len, "%s%s: %s", len ? "; " : "", which, why);
 }
 
-static const struct history_row **rows_merge(struct history_ask *a, size_t *ret_count);
+/* Newest first; of equal instants the one that ended last. */
+static int newest_first(const void *left, const void *right)
+{
+        const struct history_row *a = *(const struct history_row *const *) left;
+        const struct history_row *b = *(const struct history_row *const *) right;
+        int64_t at = a->range ? a->last.ms : a->planned.ms, bt = b->range ? b->last.ms : b->planned.ms;
 
+        if (at != bt)
+                return at < bt ? 1 : -1;
+        if (a->ended.ns != b->ended.ns)
+                return a->ended.ns < b->ended.ns ? 1 : -1;
+        return strcmp(a->task, b->task);
+}
+
+static const struct history_row **rows_merge(struct history_ask *a, size_t *ret_count)
+{
+        size_t count = 0;
+
+        for (size_t i = 0; i < LEDGERS; i++)
+                if (a->readers[i].has_rows)
+                        count += a->readers[i].call.out.history.count;
+        const struct history_row **rows = calloc(count + 1, sizeof(*rows));
+        if (!rows)
+                return NULL;
+        size_t n = 0;
+        for (size_t i = 0; i < LEDGERS; i++)
+                if (a->readers[i].has_rows)
+                        for (size_t k = 0; k < a->readers[i].call.out.history.count; k++)
+                                rows[n++] = &a->readers[i].call.out.history.rows[k];
+        qsort(rows, n, sizeof(*rows), newest_first);
+        *ret_count = n < a->query.limit ? n : a->query.limit;
+        return rows;
+}
+
+/* What the ledgers that answered have, NULL when none has. */
 static json_t *rows_json(struct history_ask *a)
 {
         size_t count;
+
+        if (!a->readers[0].has_rows && !a->readers[1].has_rows)
+                return NULL;
         const struct history_row **rows = rows_merge(a, &count);
         json_t *list = rows ? json_array() : NULL;
 
@@ -91,16 +128,10 @@ static void on_deadline(uv_timer_t *timer)
 {
         struct history_ask *a = timer->data;
 
-        add_why(a, "ledger", "no answer in time");
-        ask_end(a, NULL);
-}
-
-static bool any_answered(const struct history_ask *a)
-{
         for (size_t i = 0; i < LEDGERS; i++)
-                if (a->readers[i].ledger && a->readers[i].call.error == 0)
-                        return true;
-        return false;
+                if (a->readers[i].waits)
+                        add_why(a, a->readers[i].ledger->kind->name, "no answer in time");
+        ask_end(a, rows_json(a));
 }
 
 static void on_rows(struct ledger_call *call)
@@ -109,46 +140,14 @@ static void on_rows(struct ledger_call *call)
         struct history_ask *a = r->ask;
 
         a->waiting--;
+        r->waits = false;
         if (!a->done)
                 return;   /* too late: closing */
+        r->has_rows = call->error == 0;
         if (call->error < 0)
                 add_why(a, r->ledger->kind->name, call->why[0] ? call->why : strerror(-call->error));
         if (a->waiting == 0)
-                ask_end(a, any_answered(a) ? rows_json(a) : NULL);
-}
-
-/* Newest first; of equal instants the one that ended last. */
-static int newest_first(const void *left, const void *right)
-{
-        const struct history_row *a = *(const struct history_row *const *) left;
-        const struct history_row *b = *(const struct history_row *const *) right;
-        int64_t at = a->range ? a->last.ms : a->planned.ms, bt = b->range ? b->last.ms : b->planned.ms;
-
-        if (at != bt)
-                return at < bt ? 1 : -1;
-        if (a->ended.ns != b->ended.ns)
-                return a->ended.ns < b->ended.ns ? 1 : -1;
-        return strcmp(a->task, b->task);
-}
-
-static const struct history_row **rows_merge(struct history_ask *a, size_t *ret_count)
-{
-        size_t count = 0;
-
-        for (size_t i = 0; i < LEDGERS; i++)
-                if (a->readers[i].ledger && a->readers[i].call.error == 0)
-                        count += a->readers[i].call.out.history.count;
-        const struct history_row **rows = calloc(count + 1, sizeof(*rows));
-        if (!rows)
-                return NULL;
-        size_t n = 0;
-        for (size_t i = 0; i < LEDGERS; i++)
-                if (a->readers[i].ledger && a->readers[i].call.error == 0)
-                        for (size_t k = 0; k < a->readers[i].call.out.history.count; k++)
-                                rows[n++] = &a->readers[i].call.out.history.rows[k];
-        qsort(rows, n, sizeof(*rows), newest_first);
-        *ret_count = n < a->query.limit ? n : a->query.limit;
-        return rows;
+                ask_end(a, rows_json(a));
 }
 
 static void on_health(enum ledger_health h, const char *why, void *arg)
@@ -168,6 +167,7 @@ static void reader_send(struct history_ask *a, struct reader *r)
                 .arg = r,
         };
         a->waiting++;
+        r->waits = true;
         ledger_send(r->ledger, &r->call);
 }
 
@@ -192,7 +192,7 @@ static void paths_asked(const struct config *c, const char *task, bool *ret_loca
 {
         const struct task *t = task[0] ? config_task(c, task) : NULL;
 
-        *ret_local = !t || t->singleton == PATH_FLOCK || t->singleton == PATH_DEDICATED || t->singleton == PATH_NONE;
+        *ret_local = !t || t->singleton != PATH_REDIS || !c->redis.url;
         *ret_group = c->redis.url && (!t || t->singleton == PATH_REDIS);
 }
 

@@ -10,49 +10,63 @@
 #include "console/answer.h"
 #include "console/tasks.h"
 
-#define OTHER "_other"
-
 _Static_assert(sizeof(struct task_counts) % sizeof(uint64_t) == 0, "counters are words alone");
+
+/* What `all` counts beyond `named`. Words of one are read after those of the other, so a difference may come out
+ * below zero for a moment. */
+static void counts_rest(struct task_counts *ret, const struct task_counts *all, const struct task_counts *named)
+{
+        uint64_t *rest = (uint64_t *) ret;
+        const uint64_t *a = (const uint64_t *) all, *n = (const uint64_t *) named;
+
+        for (size_t i = 0; i < sizeof(*ret) / sizeof(*rest); i++)
+                rest[i] = a[i] > n[i] ? a[i] - n[i] : 0;
+        ret->last_planned_ms = ret->next_planned_ms = 0;
+}
+
+static bool anything(const struct task_counts *c)
+{
+        uint64_t sum = 0;
+
+        for (int i = 0; i < STATE_COUNT_; i++)
+                sum += c->runs[i];
+        for (int i = 0; i < OUTCOME_COUNT_; i++)
+                sum += c->attempts[i];
+        return sum > 0;
+}
 
 static void counts_add(struct task_counts *sum, const struct task_counts *c)
 {
-        int64_t last = sum->last_planned_ms > c->last_planned_ms ? sum->last_planned_ms : c->last_planned_ms;
         uint64_t *to = (uint64_t *) sum;
         const uint64_t *from = (const uint64_t *) c;
 
         for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
                 to[i] += from[i];
-        sum->last_planned_ms = last;
-        sum->next_planned_ms = 0;
 }
 
 int tasks_series_read(const struct view *v, struct tasks_series *ret)
 {
         const struct config *c = v->config;
-        size_t named = c->task_count < BOARD_TASKS ? c->task_count : BOARD_TASKS;
-        struct tasks_series s = { calloc(named + 1, sizeof(*s.list)), named, 0 };
-        struct task_counts counts;
+        size_t count = c->task_count < BOARD_TASKS ? c->task_count : BOARD_TASKS;
+        struct tasks_series s = { calloc(count + 1, sizeof(*s.list)), count, 0 };
+        struct task_counts named = { 0 }, all;
 
         if (!s.list)
                 return -ENOMEM;
-        struct task_series *other = &s.list[named];
-        *other = (struct task_series) { .name = OTHER, .next = INSTANT_NONE };
-
-        bool others = board_task_totals(v->board, OTHER, &other->counts) || c->task_count > named;
-        for (size_t i = 0; i < c->task_count; i++) {
-                bool counted = board_task_totals(v->board, c->tasks[i].name, &counts);
-                if (i < named) {
-                        s.list[i].name = c->tasks[i].name;
-                        s.list[i].next = task_next(v, &c->tasks[i]);
-                        if (counted)
-                                s.list[i].counts = counts;
-                } else if (counted) {
-                        counts_add(&other->counts, &counts);
-                }
-                if (counted)
-                        s.running += counts.running;
+        for (size_t i = 0; i < count; i++) {
+                struct task_series *t = &s.list[i];
+                t->name = c->tasks[i].name;
+                t->next = task_next(v, &c->tasks[i]);
+                if (board_task_totals(v->board, t->name, &t->counts))
+                        counts_add(&named, &t->counts);
         }
-        s.count += others;
+        /* The rest is what all rows hold beyond those: asking for each of a hundred thousand tasks would hold up
+         * the loop. */
+        board_all_totals(v->board, &all);
+        s.running = all.running;
+        s.list[count] = (struct task_series) { .name = "_other", .next = INSTANT_NONE };
+        counts_rest(&s.list[count].counts, &all, &named);
+        s.count += c->task_count > count || anything(&s.list[count].counts);
         *ret = s;
         return 0;
 }

@@ -114,6 +114,8 @@ int board_read(const struct board *b, unsigned place, struct place_view *ret);
 
 /* Sum over all places and `retired`. `task` NULL: nothing; returns false when nobody counted that task. */
 bool board_task_totals(const struct board *b, const char *task, struct task_counts *ret);
+/* Sum over all tasks, `_other` included: what is not in the tasks one asked for is the rest. */
+void board_all_totals(const struct board *b, struct task_counts *ret);
 /* Sum of the processes' counters, retired ones included. */
 void board_totals(const struct board *b, uint64_t ret[BOARD_COUNTER_COUNT_]);
 

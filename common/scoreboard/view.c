@@ -117,6 +117,26 @@ bool board_task_totals(const struct board *b, const char *task, struct task_coun
         return true;
 }
 
+static void add_rows(uint64_t sum[ROW_WORDS], const struct board_row *rows)
+{
+        for (unsigned i = 0; i < BOARD_ROWS; i++)
+                if (i == BOARD_TASKS || word_get(&rows[i].hash) != 0)
+                        add_row(sum, &rows[i]);
+}
+
+void board_all_totals(const struct board *b, struct task_counts *ret)
+{
+        uint64_t sum[ROW_WORDS] = { 0 };
+
+        add_rows(sum, board_retired(b)->rows);
+        for (unsigned i = 0; i < b->places; i++) {
+                const struct shared_place *p = board_shared_place(b, i);
+                if (atomic_load(&p->role) != ROLE_FREE)
+                        add_rows(sum, p->rows);
+        }
+        memcpy(ret, sum, sizeof(*ret));
+}
+
 void board_totals(const struct board *b, uint64_t ret[BOARD_COUNTER_COUNT_])
 {
         const struct shared_retired *t = board_retired(b);
