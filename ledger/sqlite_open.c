@@ -76,8 +76,8 @@ void store_io_failed(struct sqlite_store *s)
  * not in the kernel's header of Debian 12. */
 static bool network_fs(long type)
 {
-        static const unsigned magic[] = { NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0xff534d42 /* cifs */, 0xfe534d42 /* smb2 */,
-                                          V9FS_MAGIC, 0x65735546 /* fuse */, 0x00c36400 /* ceph */,
+        static const unsigned magic[] = { NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0xff534d42 /* cifs */,
+                                          0xfe534d42 /* smb2 */, V9FS_MAGIC, 0x65735546 /* fuse */, 0x00c36400 /* ceph */,
                                           0x0bd00bd0 /* lustre */, CODA_SUPER_MAGIC, AFS_SUPER_MAGIC };
 
         for (size_t i = 0; i < sizeof(magic) / sizeof(magic[0]); i++)

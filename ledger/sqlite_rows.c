@@ -125,6 +125,7 @@ int record_trim(struct sqlite_store *s, const char *task, const char *occ, const
                 return 0;
         int r = statement_run(s, SQL_TRIM_COUNT, VALUES(TEXT(task), NUMBER(keep->count)));
         if (r == 0 && keep->age_ms > 0)
-                r = statement_run(s, SQL_TRIM_AGE, VALUES(TEXT(task), NUMBER(stamp_instant(s->now).ms - keep->age_ms)));
+                r = statement_run(s, SQL_TRIM_AGE, VALUES(TEXT(task),
+                                                          NUMBER(stamp_instant(s->now).ms - keep->age_ms)));
         return r;
 }

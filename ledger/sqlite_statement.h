@@ -32,7 +32,8 @@ struct value {
 #define NUMBER(n)   ((struct value) { .kind = VALUE_NUMBER, .number = (int64_t) (n) })
 #define BYTES(b, l) ((struct value) { .kind = VALUE_BYTES, .text = (b), .len = (l) })
 #define NOTHING     ((struct value) { .kind = VALUE_NULL })
-#define VALUES(...) (const struct value[]) { __VA_ARGS__ }, sizeof((struct value[]) { __VA_ARGS__ }) / sizeof(struct value)
+#define VALUES(...)                                                                                \
+        (const struct value[]) { __VA_ARGS__ }, sizeof((struct value[]) { __VA_ARGS__ }) / sizeof(struct value)
 #define NO_VALUES   NULL, 0
 
 /* A query: bind, then statement_row until it gives 0 (end) or below 0. To be reset by statement_resetp, since

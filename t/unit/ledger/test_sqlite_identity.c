@@ -98,7 +98,8 @@ static void expect_halt(struct world *w, const char *word)
 static void files_are_private_and_closed_on_exec(void **state)
 {
         struct world *w = *state;
-        static const char *const files[] = { "ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.lock", "node_id" };
+        static const char *const files[] = { "ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.lock",
+                                             "node_id" };
         struct stat st;
         world_open(w);
         world_task(w, 1, -10);

@@ -117,23 +117,23 @@ static void request_is_void_when_the_lock_took_too_long(void **state)
 static void close_cancels_what_has_not_begun(void **state)
 {
         struct world *w = *state;
-        struct ask_texts texts;
+        struct ask_texts texts[3];
         struct ledger_call begun, waiting, late;
         bool begun_done = false, waiting_done = false, late_done = false, closed = false;
         int fd = hold_lock(w);
 
-        ask_claim(w, &first, &texts, &begun);
+        ask_claim(w, &first, &texts[0], &begun);
         begun.done = on_done;
         begun.arg = &begun_done;
         ledger_send(w->ledger, &begun);
         turn(w, 5);
-        ask_claim(w, &first, &texts, &waiting);
+        ask_claim(w, &first, &texts[1], &waiting);
         waiting.done = on_done;
         waiting.arg = &waiting_done;
         ledger_send(w->ledger, &waiting);
         turn(w, 5);
         ledger_close(w->ledger, on_closed, &closed);
-        ask_claim(w, &first, &texts, &late);
+        ask_claim(w, &first, &texts[2], &late);
         late.done = on_done;
         late.arg = &late_done;
         ledger_send(w->ledger, &late);
