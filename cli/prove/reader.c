@@ -71,7 +71,7 @@ int reader_line(struct reader *r, const char **ret_line, size_t *ret_len, bool *
                                 continue;
                         *ret_line = at;
                         *ret_len = (size_t) (newline - at);
-                        *ret_whole = true;
+                        *ret_whole = *ret_len <= SCAN_LINE_MAX;
                         return 1;
                 }
                 if (have > SCAN_LINE_MAX || r->left == 0) {

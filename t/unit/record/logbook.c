@@ -37,14 +37,34 @@ void logbook_close(struct logbook *b)
         }
 }
 
+static void author_path(const struct logbook *b, const struct author *a, char ret[256])
+{
+        (void) snprintf(ret, 256, "%s/%s.%s.%d.%s.1.jsonl", b->dir, a->node, a->slot, a->pid, a->pstart);
+}
+
+void write_straight(struct logbook *b, struct author *a)
+{
+        char path[256];
+
+        author_path(b, a, path);
+        a->straight = fopen(path, "we");
+        assert_non_null(a->straight);
+        for (size_t k = 0; k < a->count; k++)
+                assert_true(fputs(a->lines[k], a->straight) >= 0);
+}
+
 void logbook_save(struct logbook *b)
 {
         for (size_t i = 0; i < b->count; i++) {
                 struct author *a = &b->authors[i];
                 char path[256];
 
-                (void) snprintf(path, sizeof(path), "%s/%s.%s.%d.%s.1.jsonl", b->dir, a->node, a->slot, a->pid,
-                                a->pstart);
+                if (a->straight) {
+                        assert_int_equal(fclose(a->straight), 0);
+                        a->straight = NULL;
+                        continue;
+                }
+                author_path(b, a, path);
                 (void) unlink(path);
                 if (a->absent)
                         continue;
@@ -86,7 +106,12 @@ void say(struct author *a, int64_t t_ms, const char *e, const char *fields, ...)
                 buf_text(&b, text);
         }
         assert_int_equal(line_end(&b, 0, &a->chain), 0);
-        line_add(a, a->count, buf_take(&b));
+        if (a->straight) {
+                assert_true(fputs(buf_string(&b), a->straight) >= 0);
+                buf_done(&b);
+        } else {
+                line_add(a, a->count, buf_take(&b));
+        }
 }
 
 struct author *author_of(struct logbook *b, const char *node, const char *slot, int pid, const char *role,

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/buf.h"
 #include "common/record/chain.h"
@@ -21,6 +22,7 @@ struct author {
         char **lines;            /* owned, each with its newline */
         size_t count, room;
         bool absent;             /* the log is not saved */
+        FILE *straight;          /* lines go here at once, none is kept; NULL: kept */
 };
 
 struct logbook {
@@ -38,6 +40,9 @@ struct author *author_of(struct logbook *b, const char *node, const char *slot, 
                          int64_t t_ms);
 struct author *author_after_boot(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
                                  int64_t t_ms, const char *boot);
+
+/* For long logs: what is said from now on is written at once, behind what was said before. */
+void write_straight(struct logbook *b, struct author *a);
 
 /* One line; `fields` is JSON without braces, printf style. */
 void say(struct author *a, int64_t t_ms, const char *e, const char *fields, ...)
