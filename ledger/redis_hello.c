@@ -129,6 +129,14 @@ static void on_save(int error, const struct redisReply *r, void *arg)
         conclude(h);
 }
 
+/* A server that refuses to load gets the text with each call. */
+static void on_loaded(int error, const struct redisReply *r, void *arg)
+{
+        (void) r;
+        if (error == 0)
+                conclude(arg);
+}
+
 static void on_login(int error, const struct redisReply *r, void *arg)
 {
         struct redis_hello *h = arg;
@@ -217,6 +225,18 @@ static void conclude(struct redis_hello *h)
                 h->done(HELLO_REFUSED, "out of memory", h->arg);
 }
 
+/* Before they are needed: a script that must be sent twice would be overtaken by the requests behind it, and a
+ * claim would find the slot that a finish of the same turn was to free. */
+static void load_scripts(struct redis_hello *h)
+{
+        for (int i = 0; i < REDIS_SCRIPT_COUNT_; i++) {
+                const char *argv[] = { "SCRIPT", "LOAD", redis_scripts[i].text };
+                size_t lens[] = { 6, 4, redis_scripts[i].len };
+                if (redis_link_send(h->link, 3, argv, lens, on_loaded, h) == 0)
+                        h->waiting++;
+        }
+}
+
 static void ask(struct redis_hello *h, redis_reply_cb cb, int argc, const char **argv)
 {
         size_t lens[3];
@@ -246,6 +266,7 @@ void redis_hello_say(struct redis_hello *h, struct redis_link *l)
                 (void) snprintf(db, sizeof(db), "%u", h->db);
                 ask(h, on_select, 2, (const char *[]) { "SELECT", db });
         }
+        load_scripts(h);
         ask(h, on_role, 1, (const char *[]) { "ROLE" });
         ask(h, on_info, 1, (const char *[]) { "INFO" });
         ask(h, on_save, 3, (const char *[]) { "CONFIG", "GET", "save" });

@@ -22,6 +22,7 @@ enum redis_script {
         REDIS_RENEW,
         REDIS_REVOKE,
         REDIS_SETTLE,
+        REDIS_SCRIPT_COUNT_
 };
 
 struct redis_text {

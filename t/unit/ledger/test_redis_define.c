@@ -55,9 +55,6 @@ static void claim_between_the_two_steps_is_not_given_up(void **state)
         struct ask_texts texts;
         begin(&w);
         world_task(&w, 1, -10);
-        /* The server must know the script of claims by now, or this one is sent twice and comes too late. */
-        ask_claim(&w, &(struct ask) { .at = -10, .expect = -10 }, &texts, &calls[1]);
-        world_call(&w, &calls[1]);
 
         /* In one turn: the definition is read, the claim moves the cursor, the write must not trust the read. */
         prepare(&w, "other", 1, false, &calls[0]);

@@ -50,6 +50,28 @@ static void lease_dies(const struct world *w, const char *occ)
 
 static const struct ask first = { .at = -9, .expect = -10 };
 
+static void finish_comes_before_the_claim_of_its_turn(void **state)
+{
+        struct world w;
+        struct ledger_call calls[2], c;
+        struct ask_texts texts, next;
+        begin(&w);
+        world_task(&w, 1, -10);
+        assert_int_equal(claim(&w, &first, &c, &texts), OUTCOME_GRANTED);
+
+        /* The first finish of this connection: its script must be known to the server already. */
+        (void) redis_say(&redis_shared, "SCRIPT FLUSH");
+        world_close(&w);
+        world_open(&w);
+        ask_claim(&w, &(struct ask) { .at = -8, .expect = -9 }, &next, &calls[0]);
+        ask_finish(&w, &first, &texts, STATE_SUCCEEDED, &calls[1]);
+        world_call_all(&w, calls, 2);
+        assert_int_equal(calls[1].out.finish.finished, FINISHED_OK);
+        assert_int_equal(calls[0].out.claim.outcome, OUTCOME_GRANTED);
+        end(&w);
+        (void) state;
+}
+
 static void validity_ends_before_the_lease(void **state)
 {
         struct world w;
@@ -332,6 +354,7 @@ static void many_clients_share_out_the_instants(void **state)
 int main(int argc, char **argv)
 {
         const struct CMUnitTest cases[] = {
+                cmocka_unit_test(finish_comes_before_the_claim_of_its_turn),
                 cmocka_unit_test(validity_ends_before_the_lease),
                 cmocka_unit_test(only_who_watched_the_lease_end_takes_over),
                 cmocka_unit_test(lost_reply_of_a_take_over_tells_again_who_was_ended),
