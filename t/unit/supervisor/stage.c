@@ -258,12 +258,17 @@ void stage_become_master(struct stage *s, int passed)
 
 static pid_t start_master(struct stage *s, int notify_fd)
 {
-        (void) fflush(NULL);
-        pid_t pid = fork();
+        sigset_t before;
 
-        assert_true(pid >= 0);
+        (void) fflush(NULL);
+        /* Blocked already at the fork: a test may send its signal before the child has run a line. */
+        (void) sigprocmask(SIG_BLOCK, NULL, &before);
+        master_block_signals();
+        pid_t pid = fork();
         if (pid == 0)
                 become_master(s, notify_fd);
+        (void) sigprocmask(SIG_SETMASK, &before, NULL);
+        assert_true(pid >= 0);
         return pid;
 }
 
