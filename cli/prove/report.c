@@ -79,15 +79,15 @@ static const char *path_word(enum path p)
         return p < PATH_COUNT_ ? path_names[p] : "?";
 }
 
-#define COLUMNS 15
+#define COLUMNS 16
 
 struct cells {
         char text[COLUMNS][160];
 };
 
 static const char *const heads[COLUMNS] = {
-        "TASK", "PATH", "SCHEDULE", "DUE", "RUNS", "DONE", "DROPPED", "SKIPPED", "LOST", "TWICE", "MISSED",
-        "LATE p50", "p99", "max", "VERDICT",
+        "TASK", "PATH", "SCHEDULE", "DUE", "RUNS", "DONE", "DROPPED", "SKIPPED", "INTERRUPTED", "UNKNOWN",
+        "TWICE", "MISSED", "LATE p50", "p99", "max", "VERDICT",
 };
 
 static void number(char ret[160], uint64_t n)
@@ -107,16 +107,17 @@ static void cells_fill(const struct row *r, struct cells *c)
         number(c->text[5], r->results[RESULT_DONE]);
         number(c->text[6], r->dropped);
         number(c->text[7], r->skipped + r->recorded_missed);
-        number(c->text[8], r->finals[STATE_INTERRUPTED] + r->finals[STATE_UNKNOWN]);
-        number(c->text[9], r->verdicts[VERDICT_DUPLICATE]);
-        number(c->text[10], r->verdicts[VERDICT_MISSED]);
+        number(c->text[8], r->finals[STATE_INTERRUPTED]);
+        number(c->text[9], r->finals[STATE_UNKNOWN]);
+        number(c->text[10], r->verdicts[VERDICT_DUPLICATE]);
+        number(c->text[11], r->verdicts[VERDICT_MISSED]);
         late_text(row_late_us(r, 0.5), late);
-        (void) snprintf(c->text[11], 160, "%s", late);
-        late_text(row_late_us(r, 0.99), late);
         (void) snprintf(c->text[12], 160, "%s", late);
-        late_text(r->late_count ? r->late_max_us : -1, late);
+        late_text(row_late_us(r, 0.99), late);
         (void) snprintf(c->text[13], 160, "%s", late);
-        report_row_verdict(r, c->text[14], 160);
+        late_text(r->late_count ? r->late_max_us : -1, late);
+        (void) snprintf(c->text[14], 160, "%s", late);
+        report_row_verdict(r, c->text[15], 160);
 }
 
 static void row_print(FILE *out, const char *const *texts, const size_t widths[COLUMNS])
@@ -167,8 +168,8 @@ static void head_print(FILE *out, const struct evidence *e, const struct judge *
                 workers += e->processes[i]->kind == PROCESS_WORKER || e->processes[i]->kind == PROCESS_ALONE;
                 masters += e->processes[i]->kind == PROCESS_MASTER;
         }
-        (void) fprintf(out, "%zu files of %zu workers and %zu masters, %" PRIu64 " lines\n", e->files, workers, masters,
-                       e->lines);
+        (void) fprintf(out, "files %zu, lines %" PRIu64 ", masters %zu, workers %zu\n", e->files, e->lines, masters,
+                       workers);
         if (e->from_us > e->to_us)
                 return;
         instant_text((struct instant) { j->from_ms }, from);
@@ -213,7 +214,7 @@ static void list_print(FILE *out, const char *title, char *const *texts, size_t 
 
 static void verbose_print(FILE *out, const struct row *r)
 {
-        (void) fprintf(out, "%s (%s): %" PRIu64 " attempts by %u processes;", r->task, path_word(r->path), r->attempts,
+        (void) fprintf(out, "%s (%s): attempts %" PRIu64 ", run by %u of the processes;", r->task, path_word(r->path), r->attempts,
                        row_sources(r));
         for (unsigned o = 0; o < OUTCOME_COUNT_; o++)
                 if (r->outcomes[o])
@@ -234,6 +235,7 @@ static void verbose_print(FILE *out, const struct row *r)
 static void verdict_print(FILE *out, const struct evidence *e, const struct judge *j)
 {
         uint64_t sums[VERDICT_COUNT_] = { 0 };
+        uint64_t all = 0;
         size_t plain = 0;
 
         for (size_t i = 0; i < j->row_count; i++) {
@@ -242,20 +244,27 @@ static void verdict_print(FILE *out, const struct evidence *e, const struct judg
                         sums[v] += j->rows[i]->verdicts[v];
         }
         (void) fprintf(out, "\n");
-        for (unsigned v = 0; v < VERDICT_COUNT_; v++)
+        for (unsigned v = 0; v < VERDICT_COUNT_; v++) {
                 if (sums[v])
-                        (void) fprintf(out, "%" PRIu64 " %s  ", sums[v], verdict_names[v]);
+                        (void) fprintf(out, "%s%" PRIu64 " %s", all ? ", " : "planned instants: ", sums[v],
+                                       verdict_names[v]);
+                all += sums[v];
+        }
+        if (all)
+                (void) fputc('\n', out);
         if (plain)
-                (void) fprintf(out, "(%zu task%s under `none` promise%s nothing and %s not judged)", plain,
-                               plain == 1 ? "" : "s", plain == 1 ? "s" : "", plain == 1 ? "is" : "are");
-        (void) fprintf(out, "\nverdict: %s\n", report_verdict(e, j));
+                (void) fprintf(out, "tasks under `none` run once per process; they are counted and not judged\n");
+        (void) fprintf(out, "verdict: %s\n", report_verdict(e, j));
 }
 
 void report_table(FILE *out, const struct evidence *e, const struct judge *j, bool verbose)
 {
         head_print(out, e, j);
         (void) fputc('\n', out);
-        table_print(out, j);
+        if (j->row_count)
+                table_print(out, j);
+        else
+                (void) fprintf(out, "no task in these logs\n");
         for (size_t i = 0; i < j->row_count && verbose; i++) {
                 if (i == 0)
                         (void) fputc('\n', out);

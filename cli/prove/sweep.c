@@ -121,6 +121,19 @@ int unit_count(struct judge *j, struct unit *u, int64_t after_ms, int64_t upto_m
         return r;
 }
 
+/* Nothing says since when a plain timer of a process was armed: what it ran bounds what it was to run. */
+static void ran_between(const struct unit *u, int64_t *after_ms, int64_t *upto_ms)
+{
+        if (u->covered.count == 0) {
+                *upto_ms = *after_ms;
+                return;
+        }
+        if (u->covered.list[0].first - 1 > *after_ms)
+                *after_ms = u->covered.list[0].first - 1;
+        if (u->covered.list[u->covered.count - 1].last < *upto_ms)
+                *upto_ms = u->covered.list[u->covered.count - 1].last;
+}
+
 /* Each plan's stretch by itself: they may differ in path, and so in row. */
 int unit_sweep(struct judge *j, struct unit *u)
 {
@@ -142,6 +155,8 @@ int unit_sweep(struct judge *j, struct unit *u)
                         return -ENOMEM;
                 if (plan->competes && plan->computable)
                         schedule_text(&plan->schedule, row->when, sizeof(row->when));
+                if (plan->path == PATH_NONE)
+                        ran_between(u, &from, &to);
                 if (from >= to)
                         continue;
                 row->expected += count_between(u, from, to);
