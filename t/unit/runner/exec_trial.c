@@ -19,6 +19,19 @@ int exec_trial_setup(void **state)
         return 0;
 }
 
+/* Ends what the test was to end. A keeper that goes on finds its control socket closed when the test ends. */
+int exec_trial_teardown(void **state)
+{
+        const char *at = t.run.outcome.text ? strstr(t.run.outcome.text, "pid=") : NULL;
+
+        (void) state;
+        if (!t.closed && t.keeper_pid > 0)
+                (void) kill(t.keeper_pid, SIGCONT);
+        if (at && t.task.exec.leave_children)
+                (void) kill(atoi(at + 4), SIGKILL);
+        return 0;
+}
+
 static void argv_free(void)
 {
         for (char **a = argv_room; *a; a++)

@@ -8,6 +8,7 @@
 extern struct trial t;
 
 int exec_trial_setup(void **state);
+int exec_trial_teardown(void **state);   /* a test that failed leaves nothing running either */
 
 /* The command of the task: argv[0] and its arguments. */
 void exec_trial_command(const char *const *argv);

@@ -324,7 +324,7 @@ static void keeper_is_found_beside_the_program(void **state)
 
 int main(int argc, char **argv)
 {
-#define CASE(f) cmocka_unit_test_setup(f, exec_trial_setup)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, exec_trial_setup, exec_trial_teardown)
         const struct CMUnitTest tests[] = {
                 CASE(exit_zero_is_done),
                 CASE(exit_codes_say_noop_or_failure),

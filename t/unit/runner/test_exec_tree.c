@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +125,7 @@ static void doomed_worker(int tell, int tree_pipe, int node_lock)
 {
         int pids[2];
 
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         t.tree_pipe = tree_pipe;
         t.node_lock = node_lock;
         t.task.exec.kill_after_ms = 100;
@@ -179,7 +181,7 @@ static void killed_worker_leaves_no_tree(void **state)
 
 int main(int argc, char **argv)
 {
-#define CASE(f) cmocka_unit_test_setup(f, exec_trial_setup)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, exec_trial_setup, exec_trial_teardown)
         const struct CMUnitTest tests[] = {
                 CASE(child_that_keeps_the_output_is_ended),
                 CASE(double_fork_with_setsid_is_ended),

@@ -1,8 +1,11 @@
 /* The http runner against a real server: what leaves, and where it goes. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -11,7 +14,9 @@
 #include "t/unit/runner/http_trial.h"
 
 static struct sink other_sink;
-static FILE *server_output;
+static char tls_folder[] = "/tmp/onced-tls-XXXXXX";
+static FILE *tls_output;
+static pid_t tls_pid;
 
 static void context_is_in_headers_and_query(void **state)
 {
@@ -317,49 +322,81 @@ static void only_http_is_spoken(void **state)
         http_trial_end();
 }
 
-/* A TLS server whose certificate nobody vouches for. Returns its pid, 0 without the openssl command. */
-static pid_t tls_server(const char *folder, int *ret_port)
+/* A TLS server whose certificate nobody vouches for. It ends with the test, however that ends. */
+static int tls_serve(int output, pid_t test)
 {
-        char script[1024], line[256] = "";
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != test || chdir(tls_folder) < 0 || dup2(output, 1) < 0)
+                _exit(1);
+        (void) execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-key", "k", "-cert", "c", "-www",
+                      NULL);
+        _exit(1);
+}
 
-        (void) snprintf(script, sizeof(script),
+static bool tls_certificate(void)
+{
+        char command[512];
+
+        (void) snprintf(command, sizeof(command),
                         "cd %s && openssl req -x509 -newkey rsa:2048 -nodes -keyout k -out c -days 2 -subj /CN=sink.test"
-                        " -addext subjectAltName=DNS:sink.test 2>/dev/null || exit 1;"
-                        " echo $$; exec openssl s_server -accept 127.0.0.1:0 -key k -cert c -www", folder);
-        FILE *out = popen(script, "re");
+                        " -addext subjectAltName=DNS:sink.test 2>/dev/null", tls_folder);
+        return system(command) == 0;
+}
+
+/* Returns the port it listens at, 0 when it did not come up. */
+static int tls_server(void)
+{
+        int ends[2], port = 0;
+        char line[256];
+        pid_t test = getpid();
+
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        tls_pid = fork();
+        if (tls_pid == 0)
+                (void) tls_serve(ends[1], test);
+        assert_true(tls_pid > 0);
+        (void) close(ends[1]);
+        FILE *out = fdopen(ends[0], "r");
         assert_non_null(out);
-        pid_t pid = fgets(line, sizeof(line), out) ? atoi(line) : 0;
-        while (pid > 0 && fgets(line, sizeof(line), out))
-                if (sscanf(line, "ACCEPT 127.0.0.1:%d", ret_port) == 1)
-                        break;
-        server_output = out;
-        return pid;
+        while (port == 0 && fgets(line, sizeof(line), out))
+                (void) sscanf(line, "ACCEPT 127.0.0.1:%d", &port);
+        tls_output = out;
+        return port;
+}
+
+static int tls_teardown(void **state)
+{
+        char command[64];
+
+        (void) state;
+        if (tls_pid > 0) {
+                (void) kill(tls_pid, SIGKILL);
+                (void) waitpid(tls_pid, NULL, 0);
+        }
+        if (tls_output)
+                (void) fclose(tls_output);
+        (void) snprintf(command, sizeof(command), "rm -r %s", tls_folder);
+        return system(command);
 }
 
 static void unverified_tls_is_not_sent(void **state)
 {
-        char folder[] = "/tmp/onced-tls-XXXXXX", clean[64];
-        int port = 0;
-
         (void) state;
-        assert_non_null(mkdtemp(folder));
-        pid_t server = tls_server(folder, &port);
+        assert_non_null(mkdtemp(tls_folder));
+        if (!tls_certificate()) {
+                (void) uv_loop_close(&t.loop);
+                skip();
+        }
+        int port = tls_server();
+        assert_true(port > 0);
         t.fds_before++;   /* the pipe from the server */
         http_trial_begin_at("sink.test", "/", sink_says_ok);
-        if (server > 0) {
-                (void) snprintf(url, sizeof(url), "https://sink.test:%d/", port);
-                trial_run(&t);
-                trial_assert_ended(&t, STATE_FAILED, CAUSE_NOT_SENT, RESULT_NONE, -1);
-                assert_non_null(strstr(t.run.outcome.error, "certificate"));
-                assert_int_equal(t.started, 0);
-                (void) kill(server, SIGTERM);
-        }
+        (void) snprintf(url, sizeof(url), "https://sink.test:%d/", port);
+        trial_run(&t);
+        trial_assert_ended(&t, STATE_FAILED, CAUSE_NOT_SENT, RESULT_NONE, -1);
+        assert_non_null(strstr(t.run.outcome.error, "certificate"));
+        assert_int_equal(t.started, 0);
         http_trial_end();
-        (void) pclose(server_output);
-        (void) snprintf(clean, sizeof(clean), "rm -r %s", folder);
-        assert_int_equal(system(clean), 0);
-        if (server <= 0)
-                skip();
 }
 
 static void close_does_not_wait_for_a_name(void **state)
@@ -394,7 +431,7 @@ int main(int argc, char **argv)
                 CASE(silent_name_server_ends_at_the_connect_timeout),
                 CASE(proxy_of_the_environment_is_not_used),
                 CASE(only_http_is_spoken),
-                CASE(unverified_tls_is_not_sent),
+                cmocka_unit_test_setup_teardown(unverified_tls_is_not_sent, http_trial_setup, tls_teardown),
                 CASE(close_does_not_wait_for_a_name),
         };
 

@@ -191,6 +191,7 @@ void trial_close(struct trial *t)
 {
         bool closed = false;
 
+        t->closed = true;
         run_done_free(&t->run);
         t->kind->close(t->runner, on_runner_closed, &closed);
         assert_false(closed);

@@ -17,7 +17,7 @@ struct trial {
         bool refuses_start;             /* the run line cannot be written */
         int started, done;              /* how often */
         int started_before_begin;       /* callbacks seen before runner_start returned */
-        bool in_start;
+        bool in_start, closed;
         int keeper_pid, pid;
         uint64_t took_ms;
         int fds_before;
