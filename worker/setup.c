@@ -10,7 +10,7 @@
 #include "common/record/triglog.h"
 #include "worker/delay.h"
 
-#define STEPS 64
+#define STEPS 128
 
 #define RETRY_MIN_MS 50
 #define RETRY_MAX_MS 1000

@@ -22,24 +22,24 @@ static struct instant now_instant(void)
         return stamp_instant(clock_wall());
 }
 
-/* Tasks of no ledger have nothing to wait for. */
-static void enlist_unclaimed(struct worker *w)
+/* A task of no ledger has nothing to be defined in: it begins with its own window. */
+static void begin_unclaimed(struct job *j)
 {
-        for (size_t i = 0; i < w->job_count; i++) {
-                struct job *j = &w->jobs[i];
-                if (j->ledger)
-                        continue;
-                const struct task *t = j->task;
-                struct instant cursor = misfire_first_cursor(&t->misfire, &t->schedule, now_instant(),
-                                                             t->first == FIRST_NEXT);
-                j->defined = true;
-                j->valid_from = cursor;
-                for (unsigned k = 0; k < j->unit_count; k++) {
-                        j->units[k].cursor = cursor;
-                        j->units[k].registered = true;
-                        spine_enlist(&w->spine, &j->units[k], clock_wall());
-                }
+        struct instant cursor = misfire_first_cursor(&j->task->misfire, &j->task->schedule, now_instant(),
+                                                     j->task->first == FIRST_NEXT);
+
+        j->defined = true;
+        j->valid_from = cursor;
+        for (unsigned k = 0; k < j->unit_count; k++) {
+                j->units[k].cursor = cursor;
+                j->units[k].registered = true;
         }
+}
+
+static void enlist(struct worker *w, struct job *j)
+{
+        for (unsigned k = 0; k < j->unit_count; k++)
+                spine_enlist(&w->spine, &j->units[k], clock_wall());
 }
 
 void worker_on_defined(struct job *j, void *arg)
@@ -54,7 +54,9 @@ void worker_on_registered(struct unit *u, void *arg)
 {
         struct worker *w = arg;
 
-        spine_enlist(&w->spine, u, clock_wall());
+        /* The local ledger's units wait until all are set up: claims would only slow that down. */
+        if (w->ready || u->of->ledger != w->local.ledger)
+                spine_enlist(&w->spine, u, clock_wall());
 }
 
 static void fail(struct worker *w, int exit_code)
@@ -73,7 +75,13 @@ void worker_on_local_set_up(int error, const char *why, void *arg)
                 return;
         }
         w->ready = true;
-        enlist_unclaimed(w);
+        for (size_t i = 0; i < w->job_count; i++) {
+                struct job *j = &w->jobs[i];
+                if (!j->ledger)
+                        begin_unclaimed(j);
+                if (j->ledger != w->group.ledger || !j->ledger)
+                        enlist(w, j);
+        }
         channel_end_say(w->channel, MESSAGE_READY, 0, NULL, false);
 }
 
@@ -119,8 +127,8 @@ void worker_on_led(uint64_t term, void *arg)
                 struct job *j = &w->jobs[i];
                 if (j->defined)
                         lead_log_plan(w->log, j);
-                for (unsigned k = 0; j->task->singleton == PATH_DEDICATED && k < j->unit_count; k++)
-                        spine_enlist(&w->spine, &j->units[k], clock_wall());
+                if (j->task->singleton == PATH_DEDICATED)
+                        enlist(w, j);
         }
         channel_end_say(w->channel, MESSAGE_LED, term, NULL, false);
 }

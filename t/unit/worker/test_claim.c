@@ -467,22 +467,20 @@ static void store_that_says_lost_is_believed(void **state)
 
 static void silent_store_is_lost_at_the_limit(void **state)
 {
+        unsigned answered = 1;   /* calls; the claim is one */
         (void) state;
+
         grant_lease(120, 100);
-        until_called(1);
-        rig_answer_call(r, -ETIMEDOUT);
         for (int i = 0; i < 100 && lease_lost == 0; i++) {
                 rig_pass(r, 5);
-                if (!rig_call(r)->error) {
+                for (; answered < r->call_count; answered++)
                         rig_answer_call(r, -ETIMEDOUT);
-                        rig_call(r)->error = 1;
-                }
         }
         assert_int_equal(lease_lost, 1);
         assert_false(claim_is_held(c));
         assert_true(r->call_count > 2);
         claim_release(claimer, c);
-        if (!rig_call(r)->error)
+        for (; answered < r->call_count; answered++)
                 rig_answer_call(r, -ECANCELED);
 }
 
