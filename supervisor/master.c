@@ -297,31 +297,41 @@ static void turn(struct master *m, struct mono now)
         publish(m);
 }
 
+/* Sleeps until something is there; 0 with the number of entries to look at. */
+static int wait_for_events(struct master *m, struct mono now, size_t *ret_count)
+{
+        const struct timespec at_once = { 0 };
+
+        arm(m, now);
+        int r = poll_fill(m, ret_count);
+        if (r < 0)
+                return r;
+        if (ppoll(m->polls, *ret_count, m->sweep_again ? &at_once : NULL, NULL) < 0 && errno != EINTR)
+                return -errno;
+        now = clock_mono();
+        if (hang_was_pause(m->wake, now)) {
+                (void) log_warning(0, "this process stood still for %lld ms; all beats are counted from now",
+                                   (long long) mono_since_ms(m->wake, now));
+                m->crew.counted_from = now;
+        }
+        return 0;
+}
+
 static int run(struct master *m)
 {
-        m->wake = clock_mono();
-        while (m->ending.stage != STAGE_OVER) {
+        for (;;) {
                 size_t count = 0;
                 struct mono now = clock_mono();
                 turn(m, now);
-                arm(m, now);
-                int r = poll_fill(m, &count);
-                if (r == 0 && ppoll(m->polls, count, m->sweep_again ? &(struct timespec) { 0 } : NULL, NULL) < 0 &&
-                    errno != EINTR)
-                        r = -errno;
+                if (m->ending.stage == STAGE_OVER)
+                        return ending_code(&m->ending, &m->crew);
+                int r = wait_for_events(m, now, &count);
                 if (r < 0) {
                         (void) log_error(r, "waiting for events");
                         return EXIT_OS;
                 }
-                now = clock_mono();
-                if (hang_was_pause(m->wake, now)) {
-                        (void) log_warning(0, "this process stood still for %lld ms; all beats are counted from now",
-                                           (long long) mono_since_ms(m->wake, now));
-                        m->crew.counted_from = now;
-                }
                 poll_answer(m, count);
         }
-        return ending_code(&m->ending, &m->crew);
 }
 
 static int roster_open(struct master *m)
