@@ -188,7 +188,7 @@ static int fold(struct judge *j, struct unit *u, int64_t frontier_ms)
 
         for (size_t i = 0; i < u->open_count; i++) {
                 struct occurrence *o = &u->open[i];
-                if (r == 0 && occurrence_settled(o, frontier_ms)) {
+                if (r == 0 && occurrence_settled(u, o, frontier_ms)) {
                         r = occurrence_settle(j, u, o);
                         j->open--;
                 } else {

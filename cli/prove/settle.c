@@ -38,11 +38,17 @@ static int spans_recent(struct spans *s, int64_t planned_ms, const struct unit *
         return r;
 }
 
-bool occurrence_settled(const struct occurrence *o, int64_t frontier_ms)
+/* Under none there is no final line for all: every process may run it, up to its grace later. */
+bool occurrence_settled(const struct unit *u, const struct occurrence *o, int64_t frontier_ms)
 {
+        const struct plan *plan;
+
         if (o->manual || o->planned_ms >= frontier_ms)
                 return false;
-        return o->final || o->path == PATH_NONE;
+        if (o->path != PATH_NONE)
+                return o->final;
+        plan = plans_at(u->plans, (struct instant) { o->planned_ms });
+        return o->planned_ms + (plan ? plan_grace_ms(plan) : 0) + ERROR_US / 1000 < frontier_ms;
 }
 
 static bool in_window(const struct judge *j, const struct unit *u, int64_t planned_ms)

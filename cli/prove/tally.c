@@ -116,7 +116,7 @@ unsigned row_multiple(const struct row *r)
                 if (r->per_instant[n] > r->per_instant[most] || most == 0)
                         most = n;
         }
-        return most > 1 && r->per_instant[most] * 10 >= instants * 9 ? most : 0;
+        return most > 1 && r->per_instant[most] * 4 >= instants * 3 ? most : 0;
 }
 
 enum verdict row_verdict(const struct row *r, bool *ret_any)

@@ -61,7 +61,7 @@ enum path unit_path(const struct unit *u, int64_t planned_ms, enum path otherwis
 /* The window of a unit: instants in (after, upto]. False when it is empty. */
 bool unit_window(const struct judge *j, const struct unit *u, int64_t *ret_after_ms, int64_t *ret_upto_ms);
 
-bool occurrence_settled(const struct occurrence *o, int64_t frontier_ms);
+bool occurrence_settled(const struct unit *u, const struct occurrence *o, int64_t frontier_ms);
 int occurrence_settle(struct judge *j, struct unit *u, struct occurrence *o);   /* o is given up by the caller */
 
 /* What is known of an instant that is no longer open. */
