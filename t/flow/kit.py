@@ -143,7 +143,7 @@ class Node:
     def console(self):
         return next(p for p, t in self.titles().items() if "console" in t)
 
-    def signal(self, number):
+    def send(self, number):
         os.kill(self.pid, number)
 
     def stop(self, number=signal.SIGTERM, seconds=40):
@@ -196,17 +196,21 @@ class Node:
         return prove(self.logs, *arguments)
 
     def lines(self):
-        """All trigger lines of the node, each with the name of its file."""
-        found = []
-        for path in sorted(glob.glob(f"{self.logs}/triggers/*.jsonl")):
-            with open(path, errors="replace") as f:
-                for line in f:
-                    with contextlib.suppress(ValueError):
-                        found.append({**json.loads(line), "file": path})
-        return found
+        return lines_of(self.logs)
 
     def runs(self, task):
         return [l for l in self.lines() if l["e"] == "run" and l["task"] == task]
+
+
+def lines_of(logs):
+    """All trigger lines of a node, each with the name of its file."""
+    found = []
+    for path in sorted(glob.glob(f"{logs}/triggers/*.jsonl")):
+        with open(path, errors="replace") as f:
+            for line in f:
+                with contextlib.suppress(ValueError):
+                    found.append({**json.loads(line), "file": path})
+    return found
 
 
 class Proof:

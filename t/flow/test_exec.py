@@ -62,7 +62,7 @@ def test_outcomes_of_commands(node):
     seen = {}
     for line in n.lines():
         if line["e"] == "finish":
-            seen.setdefault(line["task"], set()).add((line["state"], line.get("why", ""), line.get("result", "")))
+            seen.setdefault(line["task"], set()).add((line["state"], line.get("cause", ""), line.get("result", "")))
     assert seen["fine"] == {("succeeded", "", "done")}
     assert seen["bad"] == {("failed", "status", "")}
     assert seen["noop"] == {("succeeded", "", "noop")}

@@ -39,11 +39,11 @@ def test_each_instant_once_on_every_path(folder, node, redis, close_every_second
                 if not close_every_second:
                     assert {seen[t] for t in inner} == {4}, seen
                 assert max(seen.values()) <= 4
-                assert told["verdict"] == "NOT SINGLE" and told["multiple"] == 4
+                assert told["verdict"] == "NOT SINGLE" and told["runs_per_instant"]["multiple"] == 4
             else:
                 assert set(seen.values()) == {1}, [t for t in seen if seen[t] > 1]
                 assert told["verdict"] == "ONCE" and told["duplicates"] == 0 and told["missed"] == 0
-                assert told["sources"] >= 1
+                assert told["processes"] >= 1
     if close_every_second:
         assert sink.unread > 0
         # Sent and unanswered: said to be unknown, never sent again.
@@ -79,7 +79,10 @@ def test_skewed_timers_of_a_short_task_stay_once(node, sink, redis, path):
     time.sleep(6)
     assert n.stop() == 0
     seen = sink.by_instant("short")
-    assert len(seen) > 50 and set(seen.values()) == {1} and not kit.gaps(seen, 100)
+    assert len(seen) > 50 and set(seen.values()) == {1}
+    # On a busy machine a run may last into the next instant, which is then dropped, by name.
+    dropped = {l["first"] for l in n.lines() if l["e"] == "skip" and l["cause"] == "overlap"}
+    assert set(kit.gaps(seen, 100)) <= dropped
     outs = {l["out"] for l in n.lines() if l["e"] == "attempt"}
     assert "done" in outs, outs
     assert n.prove().code == 0
@@ -103,7 +106,7 @@ def test_a_restart_keeps_the_grid_and_names_the_gap(node, sink):
     assert proof.code == 0, proof.raw
     assert proof.task("t")["skipped"] == len(missing)
     skips = [l for l in n.lines() if l["e"] == "skip"]
-    assert [(l["first"], l["last"], l["count"], l["why"]) for l in skips] == [
+    assert [(l["first"], l["last"], l["count"], l["cause"]) for l in skips] == [
         (missing[0], missing[-1], len(missing), "misfire")]
 
 

@@ -56,7 +56,7 @@ def test_notify_socket_hears_ready_and_stopping(node, folder):
         heard = s.recv(4096).decode()
         while "READY=1" not in heard:
             heard += s.recv(4096).decode()
-        n.signal(signal.SIGTERM)
+        n.send(signal.SIGTERM)
         while "STOPPING=1" not in heard:
             heard += s.recv(4096).decode()
         assert n.process.wait(20) == 0
@@ -86,14 +86,14 @@ def deaf(n):
 def test_a_second_term_stops_fast_and_says_that_it_killed(node):
     n = node({"tasks": [TASK]})
     child = deaf(n)
-    n.signal(signal.SIGTERM)
+    n.send(signal.SIGTERM)
     time.sleep(1)
     assert n.process.poll() is None
-    n.signal(signal.SIGTERM)
+    n.send(signal.SIGTERM)
     assert n.process.wait(15) == 1
     assert not kit.alive(child["pid"])
     ended = [l for l in n.lines() if l["e"] == "finish"]
-    assert ended[-1]["state"] == "interrupted" and ended[-1]["why"] == "stopped"
+    assert ended[-1]["state"] == "interrupted" and ended[-1]["cause"] == "stopped"
     assert n.prove().code == 0
 
 
@@ -124,7 +124,7 @@ def test_usr1_opens_new_log_files(node):
     kit.wait_until(lambda: log.exists() and "ready" in log.read_text(), 5, "the log file")
     before = set(os.listdir(f"{n.logs}/triggers"))
     log.rename(log.with_suffix(".1"))
-    n.signal(signal.SIGUSR1)
+    n.send(signal.SIGUSR1)
     kit.wait_until(lambda: log.exists(), 5, "a new log file")
     kit.wait_until(lambda: len(set(os.listdir(f"{n.logs}/triggers")) - before) >= 5, 5, "new trigger files")
     time.sleep(0.5)
@@ -136,12 +136,12 @@ def test_usr1_opens_new_log_files(node):
 def test_workers_more_and_less(node):
     n = node({"workers": 2, "tasks": [TASK]})
     n.start()
-    n.signal(signal.SIGTTIN)
+    n.send(signal.SIGTTIN)
     kit.wait_until(lambda: len(n.workers()) == 3, 5, "a third worker")
     time.sleep(0.5)
-    n.signal(signal.SIGTTOU)
+    n.send(signal.SIGTTOU)
     kit.wait_until(lambda: len(n.workers()) == 2, 10, "two again")
-    n.signal(signal.SIGWINCH)
+    n.send(signal.SIGWINCH)
     time.sleep(0.3)
     assert n.stop() == 0
     assert n.prove().code == 0
