@@ -22,6 +22,7 @@
 #include "common/record/prune.h"
 #include "common/record/triglog.h"
 #include "t/unit/cases.h"
+#include "t/unit/common/vectors.h"
 
 struct place {
         char dir[64];
@@ -143,18 +144,22 @@ static void write_all_kinds(struct triglog *t)
         triglog_stop(t, "drained", (struct instant) { 42 }, true);
 }
 
-static void h_covers_the_line_and_the_h_before(void **state)
+static void chain_vector(const json_t *v)
 {
-        static const char line[] = "{\"e\":\"stop\",\"n\":1,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,\"reason\":\"drained\"";
         struct chain c;
-        (void) state;
+        const char *line = vector_text(v, "line");
 
         assert_int_equal(chain_init(&c), 0);
+        memcpy(c.h, vector_text(v, "prev"), CHAIN_TEXT);
         assert_int_equal(chain_next(&c, line, strlen(line)), 0);
-        assert_string_equal(c.h, "0f276acbe3eb78b7");
-        assert_int_equal(chain_next(&c, line, strlen(line)), 0);
-        assert_string_equal(c.h, "d3f36ac2ca27175c");
+        assert_string_equal(c.h, vector_text(v, "h"));
         chain_done(&c);
+}
+
+static void h_covers_the_line_and_the_h_before(void **state)
+{
+        (void) state;
+        assert_int_equal(vectors_each("chain.jsonl", chain_vector), 3);
 }
 
 static void all_kinds_of_lines_make_one_whole_chain(void **state)
