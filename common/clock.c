@@ -82,12 +82,13 @@ static int64_t days_from_civil(int64_t y, unsigned m, unsigned d)
 static void text_of(int64_t seconds, int64_t fraction, int digits, char ret[STAMP_TEXT])
 {
         int64_t days = floor_div(seconds, 86400);
-        int64_t rest = seconds - days * 86400;
+        unsigned rest = (unsigned) (seconds - days * 86400);
         struct civil c = civil_from_days(days);
 
-        (void) snprintf(ret, STAMP_TEXT, "%04d-%02u-%02uT%02d:%02d:%02d.%0*dZ", (int) c.year % 10000,
-                        c.month, c.day, (int) (rest / 3600), (int) (rest / 60 % 60),
-                        (int) (rest % 60), digits, (int) fraction);
+        /* The remainders say to the compiler, too, that every field keeps its width. */
+        (void) snprintf(ret, STAMP_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%0*uZ", (unsigned) c.year % 10000u,
+                        c.month % 100u, c.day % 100u, rest / 3600 % 24, rest / 60 % 60, rest % 60, digits,
+                        (unsigned) fraction % 1000000u);
 }
 
 void stamp_text(struct stamp s, char ret[STAMP_TEXT])
