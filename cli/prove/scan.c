@@ -149,6 +149,29 @@ static int time_read(struct scanner *s, struct text t, int64_t *ret_us)
         return 0;
 }
 
+/* Instants of the years 10700 BC to 14600 and lengths of thirty years are beyond all honest lines, and small
+ * enough to be added and multiplied without a thought. */
+#define INSTANT_MAX_MS 400000000000000LL
+#define LENGTH_MAX     1000000000000000LL
+#define BOOTTIME_MAX   4000000000000000000LL
+
+static int64_t within(int64_t v, int64_t limit)
+{
+        return v > limit ? limit : v < -limit ? -limit : v;
+}
+
+static void numbers_bound(struct record *r)
+{
+        static const enum field instants[] = {
+                FIELD_PLANNED, FIELD_FIRST, FIELD_LAST, FIELD_CEASED, FIELD_VALID_FROM, FIELD_ANCHOR, FIELD_GRACE,
+        };
+
+        for (size_t i = 0; i < sizeof(instants) / sizeof(*instants); i++)
+                r->numbers[instants[i]] = within(r->numbers[instants[i]], INSTANT_MAX_MS);
+        r->numbers[FIELD_RUN_US] = within(r->numbers[FIELD_RUN_US], LENGTH_MAX);
+        r->b_ns = within(r->numbers[FIELD_B], BOOTTIME_MAX);
+}
+
 /* What every line must have; `e` decides the rest. */
 static int record_complete(struct scanner *s, struct record *r)
 {
@@ -157,7 +180,7 @@ static int record_complete(struct scanner *s, struct record *r)
         if ((r->present & must) != must || r->numbers[FIELD_N] <= 0 || r->texts[FIELD_H].len != 16)
                 return -EINVAL;
         r->n = (uint64_t) r->numbers[FIELD_N];
-        r->b_ns = r->numbers[FIELD_B];
+        numbers_bound(r);
         r->e = EVENT_OTHER;
         for (unsigned e = EVENT_START; e < EVENT_COUNT_ && r->e == EVENT_OTHER; e++)
                 if (text_is(r->texts[FIELD_E], event_names[e]))
@@ -249,6 +272,7 @@ int scan_own(struct scanner *s, const char *line, size_t len, struct record *ret
         const char *p = line, *end = line + len;
 
         ret->present = 0;
+        memset(ret->numbers, 0, sizeof(ret->numbers));
         if (len < 2 || *p++ != '{')
                 return -EINVAL;
         for (;;) {
@@ -291,6 +315,7 @@ int scan_json(struct scanner *s, const char *line, size_t len, struct record *re
         json_t *v;
 
         ret->present = 0;
+        memset(ret->numbers, 0, sizeof(ret->numbers));
         s->copied = 0;
         if (r == 0)
                 json_object_foreach(object, key, v) {

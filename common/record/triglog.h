@@ -1,5 +1,5 @@
 /* The trigger log of one process: append-only JSON lines, numbered and chained by hash, from which
- * `onced prove` shows afterwards what happened (LEASE 4, SEAMS B11-B14).
+ * `onced prove` shows afterwards what happened.
  * One file a process, <node>.<slot>.<pid>.<pstart>.<k>.jsonl in <log.dir>/triggers; k + 1 at rotate_size,
  * a new day, or triglog_rotate. Lines gather in memory and go out in one write(2) at triglog_flush, at
  * 60 KiB, or before a run line's function returns. `slot` is "0".. for workers, "m" master, "c" console.
@@ -39,7 +39,9 @@ struct triglog *triglog_close(struct triglog *t);
  * counted and a `gap` line follows once writing works again). */
 int triglog_flush(struct triglog *t);
 
-/* Next file, as at USR1: `rotate` line with the next name, then the new file. */
+/* Next file, as at USR1: `rotate` line with the next name, then the new file, whose `rotate` line names the one
+ * before and its last h, so that it can be verified when that one is deleted. Plans in force and children
+ * alive are said again in every file, for the same reason. */
 int triglog_rotate(struct triglog *t);
 
 /* -errno of the newest failed write, 0 when writing works. No claim is made while it is not 0. */
@@ -90,7 +92,9 @@ void triglog_attempt(struct triglog *t, const struct line_subject *s, enum path 
                      struct stamp store_time /* ns 0: none */);
 
 /* The run line: written out (and synced, if asked for) when this returns 0. On failure the caller must not
- * start; the line is then taken back unless part of it reached the file. */
+ * start. The line is then taken back; what part of it reached the file stays there as a fragment, and a `torn`
+ * line behind it says that it was no start. If only the sync failed the line stays whole, and the caller's
+ * finish line (failed, cause log) says that nothing was started. */
 int triglog_run(struct triglog *t, const struct line_subject *s, enum path path, const char *fence,
                 const char *runner);
 
