@@ -19,7 +19,8 @@ static const struct process *master_after(const struct evidence *e, const struct
         for (size_t i = 0; i < e->process_count; i++) {
                 const struct process *m = e->processes[i];
                 if (m->kind == PROCESS_MASTER && m != p && m->file_count && m->from_start &&
-                    strcmp(m->node, p->node) == 0 && m->first_us > alive_us && (!next || m->first_us < next->first_us))
+                    strcmp(m->node, p->node) == 0 && m->first_us > alive_us &&
+                    (!next || m->first_us < next->first_us))
                         next = m;
         }
         return next;
@@ -38,7 +39,8 @@ static int power_failed(struct evidence *e, const struct process *p, const struc
                         newest_us = o->last_us;
         }
         from_us = newest_us - UNSYNCED_US > p->last_us ? newest_us - UNSYNCED_US : p->last_us;
-        if (evidence_trouble(e, "%s: the machine went down under it, its last lines may be lost", p->name) < 0)
+        if (evidence_trouble(e, "%s: the machine went down under it, its last lines may be lost", p->name) <
+            0)
                 return -ENOMEM;
         return evidence_blind_add(e, from_us, next->first_us, p->node);
 }
@@ -80,7 +82,8 @@ static int without_stop(struct evidence *e, const struct process *p)
 
 static int without_roster(struct evidence *e, const struct process *p, bool any_roster)
 {
-        if (any_roster && evidence_trouble(e, "%s: no roster names it, its master's log is not here", p->name) < 0)
+        if (any_roster &&
+            evidence_trouble(e, "%s: no roster names it, its master's log is not here", p->name) < 0)
                 return -ENOMEM;
         return evidence_blind_add(e, p->first_us, p->ended_us, p->node);
 }
@@ -120,7 +123,8 @@ static int conclude(struct evidence *e)
                 r = how_ended(e, p);
         }
         if (r == 0 && any_worker && !any_roster)
-                r = evidence_trouble(e, "no roster: without a master's log nobody can say which processes existed");
+                r = evidence_trouble(
+                        e, "no roster: without a master's log nobody can say which processes existed");
         for (size_t i = 0; i < e->process_count && r == 0; i++)
                 r = process_judge(e, e->processes[i], any_roster);
         return r;

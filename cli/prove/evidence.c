@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
+#include "cli/prove/scan.h"
 #include "common/cleanup.h"
 
 #define TROUBLES_MAX 1000
@@ -84,6 +84,7 @@ int evidence_trouble(struct evidence *e, const char *format, ...)
         va_end(ap);
         if (n < 0)
                 return -ENOMEM;
+        text_clean(text);
         if (!list_room((void **) &e->troubles, e->trouble_count, &e->trouble_room, sizeof(*e->troubles))) {
                 free(text);
                 return -ENOMEM;
@@ -122,7 +123,9 @@ struct process *evidence_process(struct evidence *e, const char *node, const cha
         p->node = strdup(node);
         p->boot = strdup("");
         p->tzdata = strdup("");
-        p->kind = strcmp(slot, "m") == 0 ? PROCESS_MASTER : strcmp(slot, "c") == 0 ? PROCESS_OTHER : PROCESS_WORKER;
+        p->kind = strcmp(slot, "m") == 0   ? PROCESS_MASTER
+                  : strcmp(slot, "c") == 0 ? PROCESS_OTHER
+                                           : PROCESS_WORKER;
         p->first_us = FOREVER_US;
         p->last_us = -FOREVER_US;
         if (!p->node || !p->boot || !p->tzdata ||
@@ -170,7 +173,8 @@ static bool could_run(const struct process *p, const char *key, const struct pla
 
 /* A process that has stopped says itself how far it came. One that was killed, or goes on, came as far as its
  * last line, and what was due just before that may have been left to be decided within its grace. While some
- * go on, the instants are judged that all of them have seen: logs copied one after the other do not lie then. */
+ * go on, the instants are judged that all of them have seen: logs copied one after the other do not lie then.
+ */
 int64_t evidence_end_ms(const struct evidence *e, const char *key, const struct plan *plan)
 {
         int64_t end = INT64_MIN, open_end = INT64_MAX;
@@ -193,7 +197,8 @@ bool evidence_blind(const struct evidence *e, const char *key, int64_t from_us, 
 {
         for (size_t i = 0; i < e->blind_count; i++) {
                 const struct blind *b = &e->blinds[i];
-                if (b->from_us <= to_us && b->to_us >= from_us && (!*key || !b->node || strcmp(b->node, key) == 0))
+                if (b->from_us <= to_us && b->to_us >= from_us &&
+                    (!*key || !b->node || strcmp(b->node, key) == 0))
                         return true;
         }
         return false;

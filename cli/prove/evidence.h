@@ -86,8 +86,8 @@ int evidence_gather(struct evidence *e, char **paths, size_t count);
 /* Reads and verifies everything gathered. 0 or -ENOMEM. */
 int evidence_read(struct evidence *e);
 
-/* Until when (exclusive, planned ms) instants of a task with this plan had to be decided by somebody whose log
- * is here. INT64_MIN: nobody could. */
+/* Until when (exclusive, planned ms) instants of a task with this plan had to be decided by somebody whose
+ * log is here. INT64_MIN: nobody could. */
 int64_t evidence_end_ms(const struct evidence *e, const char *key, const struct plan *plan);
 
 /* True when a run for `key` may have been started unseen within [from, to]. */

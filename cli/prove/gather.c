@@ -32,7 +32,8 @@ static char *part_off(char *name)
         return dot + 1;
 }
 
-/* For a file whose first line is gone or was changed, its name must do: <node>.<slot>.<pid>.<pstart>.<k>.jsonl */
+/* For a file whose first line is gone or was changed, its name must do:
+ * <node>.<slot>.<pid>.<pstart>.<k>.jsonl */
 static struct process *process_of_name(struct evidence *e, const char *path)
 {
         const char *slash = strrchr(path, '/');
@@ -105,7 +106,8 @@ static int gather_file(struct gathering *g, const char *path, const struct stat 
         size_t len;
         bool whole;
 
-        (void) snprintf(id, sizeof(id), "%llu:%llu", (unsigned long long) st->st_dev, (unsigned long long) st->st_ino);
+        (void) snprintf(id, sizeof(id), "%llu:%llu", (unsigned long long) st->st_dev,
+                        (unsigned long long) st->st_ino);
         if (dict_get(&g->seen, id, strlen(id)))
                 return 0;
         if (dict_put(&g->seen, id, strlen(id), g) < 0)

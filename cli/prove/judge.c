@@ -72,6 +72,7 @@ int judge_note(struct judge *j, const char *format, ...)
         va_end(ap);
         if (n < 0)
                 return -ENOMEM;
+        text_clean(text);
         if (!list_room((void **) &j->notes, j->note_count, &j->note_room, sizeof(*j->notes))) {
                 free(text);
                 return -ENOMEM;
@@ -244,8 +245,9 @@ static int take_attempt(struct taking *t)
         if (past == PAST_FORGOTTEN)
                 return 0;
         if (past == PAST_RAN)
-                return judge_note(t->j, "%s: instant %lld was granted again to %s (line %llu) after it had run",
-                                  t->u->task, (long long) t->planned_ms, t->p->name, (unsigned long long) t->r->n);
+                return judge_note(
+                        t->j, "%s: instant %lld was granted again to %s (line %llu) after it had run",
+                        t->u->task, (long long) t->planned_ms, t->p->name, (unsigned long long) t->r->n);
         struct occurrence *o = occurrence_of(t->j, t->u, t->r, t->manual);
         if (!o)
                 return no_room(t->j);
@@ -332,8 +334,8 @@ static int take_range(struct judge *j, struct unit *u, const struct record *r)
         int64_t after, upto;
         uint64_t count = 0;
         if (unit_window(j, u, &after, &upto) && last.ms > after)
-                count = plans_count(u->plans, u->shard, (struct instant) { first.ms - 1 > after ? first.ms - 1 : after },
-                                    last);
+                count = plans_count(u->plans, u->shard,
+                                    (struct instant) {first.ms - 1 > after ? first.ms - 1 : after}, last);
         if (cause > 0 && cause < CAUSE_COUNT_)
                 row->given_up[cause] += count;
         if (r->e == EVENT_MISS)
@@ -363,7 +365,8 @@ int judge_take(struct judge *j, const struct process *p, const struct record *r,
         struct text task = record_text(r, FIELD_TASK), key = record_text(r, FIELD_KEY);
         int e = 0;
 
-        if (!wanted(j, task) || task.len >= TASK_NAME_MAX || key.len >= NODE_ID_MAX || shard < 0 || shard >= SHARDS_MAX)
+        if (!wanted(j, task) || task.len >= TASK_NAME_MAX || key.len >= NODE_ID_MAX || shard < 0 ||
+            shard >= SHARDS_MAX)
                 return 0;
         if (!range && (t.planned_ms < j->options.since_ms || t.planned_ms >= j->options.until_ms))
                 return 0;

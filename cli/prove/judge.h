@@ -12,7 +12,7 @@
 #include "cli/prove/tally.h"
 
 struct judge_options {
-        int64_t since_ms, until_ms;      /* planned instants in [since, until); INT64_MIN, INT64_MAX: no bound */
+        int64_t since_ms, until_ms; /* planned instants in [since, until); INT64_MIN, INT64_MAX: no bound */
         char **tasks;                    /* borrowed; only these */
         size_t task_count;               /* 0: all */
 };

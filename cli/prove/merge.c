@@ -131,7 +131,8 @@ int merge_logs(struct evidence *e, struct judge *j)
         for (size_t i = 0; i < e->process_count && r == 0; i++) {
                 const struct process *p = e->processes[i];
 
-                streams[i] = (struct stream) { .process = p, .reader = READER_NONE, .place_ms = p->first_planned_ms };
+                streams[i] =
+                        (struct stream) { .process = p, .reader = READER_NONE, .place_ms = p->first_planned_ms };
                 if (p->occurrences)
                         r = heap_insert(&heap, &streams[i].node);
         }

@@ -43,7 +43,8 @@ static int plan_read(const struct record *r, struct plan *ret)
         *ret = (struct plan) {
                 .path = (enum path) path,
                 .computable = true,
-                .competes = record_number(r, FIELD_ENABLED) && !text_is(record_text(r, FIELD_SCOPE), "manual"),
+                .competes =
+                        record_number(r, FIELD_ENABLED) && !text_is(record_text(r, FIELD_SCOPE), "manual"),
                 .concurrent = text_is(record_text(r, FIELD_OVERLAP), "concurrent"),
                 .queued = text_is(record_text(r, FIELD_OVERLAP), "queue"),
                 .catch_up = text_is(record_text(r, FIELD_MISFIRE), "catch_up"),
@@ -62,8 +63,9 @@ static int plan_read(const struct record *r, struct plan *ret)
 static bool same_definition(const struct plan *a, const struct plan *b)
 {
         return a->path == b->path && a->schedule.kind == b->schedule.kind &&
-               a->schedule.every_ms == b->schedule.every_ms && a->schedule.anchor_ms == b->schedule.anchor_ms &&
-               a->competes == b->competes && a->shards == b->shards;
+               a->schedule.every_ms == b->schedule.every_ms &&
+               a->schedule.anchor_ms == b->schedule.anchor_ms && a->competes == b->competes &&
+               a->shards == b->shards;
 }
 
 /* Places `n` by valid_from, then revision. */
@@ -79,7 +81,8 @@ static int place(struct plans *p, const struct plan *n)
         }
         size_t i = p->count++;
         for (; i > 0 && (p->list[i - 1].valid_from.ms > n->valid_from.ms ||
-                         (p->list[i - 1].valid_from.ms == n->valid_from.ms && p->list[i - 1].rev > n->rev)); i--)
+                         (p->list[i - 1].valid_from.ms == n->valid_from.ms && p->list[i - 1].rev > n->rev));
+             i--)
                 p->list[i] = p->list[i - 1];
         p->list[i] = *n;
         return 0;

@@ -15,7 +15,7 @@ struct record;
 struct plan {
         enum path path;
         struct schedule schedule;   /* kind none: this version cannot compute it, or scope manual */
-        bool computable;            /* false: an unknown kind of schedule; nothing is expected, and it is said */
+        bool computable; /* false: an unknown kind of schedule; nothing is expected, and it is said */
         bool competes;              /* enabled, and not scope manual */
         bool concurrent, queued;    /* overlap policy */
         bool catch_up;

@@ -21,7 +21,8 @@ int reader_open(struct reader *r, const char *path, int64_t size);   /* 0 or -er
 void reader_close(struct reader *r);
 
 /* 1: a line (without its newline), valid until the next call; `ret_whole` is false when the file ends
- * before its newline, and for a line beyond the limit, of which only the beginning is given. 0: the end. -errno. */
+ * before its newline, and for a line beyond the limit, of which only the beginning is given. 0: the end.
+ * -errno. */
 int reader_line(struct reader *r, const char **ret_line, size_t *ret_len, bool *ret_whole);
 
 #endif

@@ -168,8 +168,8 @@ static void head_print(FILE *out, const struct evidence *e, const struct judge *
                 workers += e->processes[i]->kind == PROCESS_WORKER || e->processes[i]->kind == PROCESS_ALONE;
                 masters += e->processes[i]->kind == PROCESS_MASTER;
         }
-        (void) fprintf(out, "files %zu, lines %" PRIu64 ", masters %zu, workers %zu\n", e->files, e->lines, masters,
-                       workers);
+        (void) fprintf(out, "files %zu, lines %" PRIu64 ", masters %zu, workers %zu\n", e->files, e->lines,
+                       masters, workers);
         if (e->from_us > e->to_us)
                 return;
         instant_text((struct instant) { j->from_ms }, from);
@@ -184,8 +184,8 @@ static void findings_print(FILE *out, const struct row *r)
         for (unsigned f = 0; f < FINDING_COUNT_; f++) {
                 if (!r->findings[f])
                         continue;
-                (void) fprintf(out, "%s%s%s %" PRIu64, *separator == ':' ? r->task : "", separator, finding_names[f],
-                               r->findings[f]);
+                (void) fprintf(out, "%s%s%s %" PRIu64, *separator == ':' ? r->task : "", separator,
+                               finding_names[f], r->findings[f]);
                 separator = ", ";
         }
         if (*separator == ',')
@@ -196,10 +196,12 @@ static void given_up_print(FILE *out, const struct row *r)
 {
         for (unsigned c = 1; c < CAUSE_COUNT_; c++)
                 if (r->given_up[c])
-                        (void) fprintf(out, "%s: %" PRIu64 " not run: %s\n", r->task, r->given_up[c], cause_names[c]);
+                        (void) fprintf(out, "%s: %" PRIu64 " not run: %s\n", r->task, r->given_up[c],
+                                       cause_names[c]);
 }
 
-static void list_print(FILE *out, const char *title, char *const *texts, size_t count, size_t dropped, bool all)
+static void list_print(FILE *out, const char *title, char *const *texts, size_t count, size_t dropped,
+                       bool all)
 {
         size_t shown = all || count <= NOTES_SHOWN ? count : NOTES_SHOWN;
 
@@ -214,8 +216,8 @@ static void list_print(FILE *out, const char *title, char *const *texts, size_t 
 
 static void verbose_print(FILE *out, const struct row *r)
 {
-        (void) fprintf(out, "%s (%s): attempts %" PRIu64 ", run by %u of the processes;", r->task, path_word(r->path), r->attempts,
-                       row_sources(r));
+        (void) fprintf(out, "%s (%s): attempts %" PRIu64 ", run by %u of the processes;", r->task,
+                       path_word(r->path), r->attempts, row_sources(r));
         for (unsigned o = 0; o < OUTCOME_COUNT_; o++)
                 if (r->outcomes[o])
                         (void) fprintf(out, " %s %" PRIu64, outcome_names[o], r->outcomes[o]);
@@ -253,7 +255,8 @@ static void verdict_print(FILE *out, const struct evidence *e, const struct judg
         if (all)
                 (void) fputc('\n', out);
         if (plain)
-                (void) fprintf(out, "tasks under `none` run once per process; they are counted and not judged\n");
+                (void) fprintf(out,
+                               "tasks under `none` run once per process; they are counted and not judged\n");
         (void) fprintf(out, "verdict: %s\n", report_verdict(e, j));
 }
 
@@ -275,10 +278,13 @@ void report_table(FILE *out, const struct evidence *e, const struct judge *j, bo
                 given_up_print(out, j->rows[i]);
         }
         list_print(out, "What does not fit:", j->notes, j->note_count, j->notes_dropped, verbose);
-        list_print(out, "What is wrong with the logs:", e->troubles, e->trouble_count, e->troubles_dropped, verbose);
+        list_print(out, "What is wrong with the logs:", e->troubles, e->trouble_count, e->troubles_dropped,
+                   verbose);
         for (size_t i = 0; i < e->plans_count; i++)
                 if (e->plans[i]->unknown_kind)
-                        (void) fprintf(out, "%s: its schedule is of a kind this version cannot compute: missed instants do "
-                                       "not show\n", e->plans[i]->task);
+                        (void) fprintf(out,
+                                       "%s: a schedule of a kind that is not computed here: missed instants "
+                                       "do not show\n",
+                                       e->plans[i]->task);
         verdict_print(out, e, j);
 }

@@ -14,7 +14,8 @@ static void text(struct buf *b, const char *key, const char *value)
         buf_json(b, value, strlen(value));
 }
 
-static void counts(struct buf *b, const char *key, const char *const *names, const uint64_t *numbers, size_t count)
+static void counts(struct buf *b, const char *key, const char *const *names, const uint64_t *numbers,
+                   size_t count)
 {
         const char *separator = "";
 
@@ -37,7 +38,8 @@ static void per_instant(struct buf *b, const struct row *r)
                         low = low ? low : n;
                         high = n;
                 }
-        buf_format(b, ",\"runs_per_instant\":{\"min\":%u,\"max\":%u,\"multiple\":%u}", low, high, row_multiple(r));
+        buf_format(b, ",\"runs_per_instant\":{\"min\":%u,\"max\":%u,\"multiple\":%u}", low, high,
+                   row_multiple(r));
 }
 
 static void row_json(struct buf *b, const struct row *r)
@@ -57,14 +59,19 @@ static void row_json(struct buf *b, const struct row *r)
         report_row_verdict(r, verdict, sizeof(verdict));
         buf_char(b, ',');
         text(b, "summary", verdict);
-        buf_format(b, ",\"expected\":%" PRIu64 ",\"planned\":%" PRIu64 ",\"executions\":%" PRIu64 ",\"manual\":%" PRIu64
-                   ",\"done\":%" PRIu64 ",\"noop\":%" PRIu64, r->expected, r->expected + r->extra, r->runs, r->manual,
-                   r->results[RESULT_DONE], r->results[RESULT_NOOP]);
-        buf_format(b, ",\"dropped\":%" PRIu64 ",\"skipped\":%" PRIu64 ",\"recorded_missed\":%" PRIu64
-                   ",\"interrupted\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"duplicates\":%" PRIu64 ",\"missed\":%" PRIu64
-                   ",\"running\":%" PRIu64 ",\"attempts\":%" PRIu64 ",\"processes\":%u", r->dropped, r->skipped,
-                   r->recorded_missed, r->finals[STATE_INTERRUPTED], r->finals[STATE_UNKNOWN],
-                   r->verdicts[VERDICT_DUPLICATE], r->verdicts[VERDICT_MISSED], r->running, r->attempts, row_sources(r));
+        buf_format(b,
+                   ",\"expected\":%" PRIu64 ",\"planned\":%" PRIu64 ",\"executions\":%" PRIu64
+                   ",\"manual\":%" PRIu64 ",\"done\":%" PRIu64 ",\"noop\":%" PRIu64,
+                   r->expected, r->expected + r->extra, r->runs, r->manual, r->results[RESULT_DONE],
+                   r->results[RESULT_NOOP]);
+        buf_format(b,
+                   ",\"dropped\":%" PRIu64 ",\"skipped\":%" PRIu64 ",\"recorded_missed\":%" PRIu64
+                   ",\"interrupted\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"duplicates\":%" PRIu64
+                   ",\"missed\":%" PRIu64 ",\"running\":%" PRIu64 ",\"attempts\":%" PRIu64
+                   ",\"processes\":%u",
+                   r->dropped, r->skipped, r->recorded_missed, r->finals[STATE_INTERRUPTED],
+                   r->finals[STATE_UNKNOWN], r->verdicts[VERDICT_DUPLICATE], r->verdicts[VERDICT_MISSED],
+                   r->running, r->attempts, row_sources(r));
         counts(b, "verdicts", verdict_names, r->verdicts, VERDICT_COUNT_);
         counts(b, "findings", finding_names, r->findings, FINDING_COUNT_);
         counts(b, "states", state_names, r->finals, STATE_COUNT_);

@@ -16,30 +16,55 @@ static const struct {
         const char *name;
         enum kind kind;
 } fields[FIELD_COUNT_] = {
-        [FIELD_E] = { "e", TEXT },               [FIELD_N] = { "n", NUMBER },
-        [FIELD_T] = { "t", TEXT },               [FIELD_B] = { "b", NUMBER },
-        [FIELD_H] = { "h", TEXT },               [FIELD_NODE] = { "node", TEXT },
-        [FIELD_SLOT] = { "slot", TEXT },         [FIELD_PID] = { "pid", NUMBER },
-        [FIELD_PSTART] = { "pstart", TEXT },     [FIELD_BOOT] = { "boot", TEXT },
-        [FIELD_ROLE] = { "role", TEXT },         [FIELD_TZDATA] = { "tzdata", TEXT },
-        [FIELD_SYNC] = { "sync", NUMBER },       [FIELD_PREV_H] = { "prev_h", TEXT },
-        [FIELD_WHAT] = { "what", TEXT },         [FIELD_EXIT] = { "exit", NUMBER },
-        [FIELD_SIGNAL] = { "signal", NUMBER },   [FIELD_TASK] = { "task", TEXT },
-        [FIELD_KEY] = { "key", TEXT },           [FIELD_PATH] = { "path", TEXT },
-        [FIELD_KIND] = { "kind", TEXT },         [FIELD_EVERY] = { "every", NUMBER },
-        [FIELD_ANCHOR] = { "anchor", NUMBER },   [FIELD_GRACE] = { "grace", NUMBER },
-        [FIELD_MISFIRE] = { "misfire", TEXT },   [FIELD_OVERLAP] = { "overlap", TEXT },
-        [FIELD_SCOPE] = { "scope", TEXT },       [FIELD_SHARDS] = { "shards", NUMBER },
-        [FIELD_ENABLED] = { "enabled", NUMBER }, [FIELD_REV] = { "rev", NUMBER },
-        [FIELD_VALID_FROM] = { "valid_from", NUMBER }, [FIELD_SHARD] = { "shard", NUMBER },
-        [FIELD_OCC] = { "occ", TEXT },           [FIELD_PLANNED] = { "planned", NUMBER },
-        [FIELD_BY] = { "by", TEXT },             [FIELD_OUT] = { "out", TEXT },
-        [FIELD_FENCE] = { "fence", TEXT },       [FIELD_CAUSE] = { "cause", TEXT },
-        [FIELD_STATE] = { "state", TEXT },       [FIELD_RESULT] = { "result", TEXT },     [FIELD_RUN_US] = { "run_us", NUMBER },
-        [FIELD_OF] = { "of", TEXT },             [FIELD_FIRST] = { "first", NUMBER },
-        [FIELD_LAST] = { "last", NUMBER },       [FIELD_COUNT] = { "count", NUMBER },
-        [FIELD_LINES] = { "lines", NUMBER },     [FIELD_BYTES] = { "bytes", NUMBER },
-        [FIELD_CEASED] = { "ceased", NUMBER },   [FIELD_LED] = { "led", NUMBER },
+        [FIELD_E] = { "e", TEXT },
+        [FIELD_N] = { "n", NUMBER },
+        [FIELD_T] = { "t", TEXT },
+        [FIELD_B] = { "b", NUMBER },
+        [FIELD_H] = { "h", TEXT },
+        [FIELD_NODE] = { "node", TEXT },
+        [FIELD_SLOT] = { "slot", TEXT },
+        [FIELD_PID] = { "pid", NUMBER },
+        [FIELD_PSTART] = { "pstart", TEXT },
+        [FIELD_BOOT] = { "boot", TEXT },
+        [FIELD_ROLE] = { "role", TEXT },
+        [FIELD_TZDATA] = { "tzdata", TEXT },
+        [FIELD_SYNC] = { "sync", NUMBER },
+        [FIELD_PREV_H] = { "prev_h", TEXT },
+        [FIELD_WHAT] = { "what", TEXT },
+        [FIELD_EXIT] = { "exit", NUMBER },
+        [FIELD_SIGNAL] = { "signal", NUMBER },
+        [FIELD_TASK] = { "task", TEXT },
+        [FIELD_KEY] = { "key", TEXT },
+        [FIELD_PATH] = { "path", TEXT },
+        [FIELD_KIND] = { "kind", TEXT },
+        [FIELD_EVERY] = { "every", NUMBER },
+        [FIELD_ANCHOR] = { "anchor", NUMBER },
+        [FIELD_GRACE] = { "grace", NUMBER },
+        [FIELD_MISFIRE] = { "misfire", TEXT },
+        [FIELD_OVERLAP] = { "overlap", TEXT },
+        [FIELD_SCOPE] = { "scope", TEXT },
+        [FIELD_SHARDS] = { "shards", NUMBER },
+        [FIELD_ENABLED] = { "enabled", NUMBER },
+        [FIELD_REV] = { "rev", NUMBER },
+        [FIELD_VALID_FROM] = { "valid_from", NUMBER },
+        [FIELD_SHARD] = { "shard", NUMBER },
+        [FIELD_OCC] = { "occ", TEXT },
+        [FIELD_PLANNED] = { "planned", NUMBER },
+        [FIELD_BY] = { "by", TEXT },
+        [FIELD_OUT] = { "out", TEXT },
+        [FIELD_FENCE] = { "fence", TEXT },
+        [FIELD_CAUSE] = { "cause", TEXT },
+        [FIELD_STATE] = { "state", TEXT },
+        [FIELD_RESULT] = { "result", TEXT },
+        [FIELD_RUN_US] = { "run_us", NUMBER },
+        [FIELD_OF] = { "of", TEXT },
+        [FIELD_FIRST] = { "first", NUMBER },
+        [FIELD_LAST] = { "last", NUMBER },
+        [FIELD_COUNT] = { "count", NUMBER },
+        [FIELD_LINES] = { "lines", NUMBER },
+        [FIELD_BYTES] = { "bytes", NUMBER },
+        [FIELD_CEASED] = { "ceased", NUMBER },
+        [FIELD_LED] = { "led", NUMBER },
 };
 
 _Static_assert(FIELD_COUNT_ <= 64, "record.present has a bit for each field");
@@ -110,6 +135,13 @@ char *text_copy(struct text t)
         return strndup(t.at, t.len);
 }
 
+void text_clean(char *text)
+{
+        for (; *text; text++)
+                if ((unsigned char) *text < 0x20 || *text == 0x7f)
+                        *text = '?';
+}
+
 int text_index(struct text t, const char *const *names)
 {
         for (int i = 0; names[i]; i++)
@@ -118,7 +150,7 @@ int text_index(struct text t, const char *const *names)
         return -1;
 }
 
-/* "2026-11-30T17:00:00.000213Z": minutes are remembered, since most lines share theirs with the one before. */
+/* "2026-11-30T17:00:00.000213Z": minutes are remembered, most lines share theirs with the one before. */
 static int time_read(struct scanner *s, struct text t, int64_t *ret_us)
 {
         int64_t us = 0;
@@ -163,7 +195,8 @@ static int64_t within(int64_t v, int64_t limit)
 static void numbers_bound(struct record *r)
 {
         static const enum field instants[] = {
-                FIELD_PLANNED, FIELD_FIRST, FIELD_LAST, FIELD_CEASED, FIELD_VALID_FROM, FIELD_ANCHOR, FIELD_GRACE,
+                FIELD_PLANNED,    FIELD_FIRST,  FIELD_LAST,  FIELD_CEASED,
+                FIELD_VALID_FROM, FIELD_ANCHOR, FIELD_GRACE,
         };
 
         for (size_t i = 0; i < sizeof(instants) / sizeof(*instants); i++)
@@ -175,7 +208,8 @@ static void numbers_bound(struct record *r)
 /* What every line must have; `e` decides the rest. */
 static int record_complete(struct scanner *s, struct record *r)
 {
-        uint64_t must = 1ULL << FIELD_E | 1ULL << FIELD_N | 1ULL << FIELD_T | 1ULL << FIELD_B | 1ULL << FIELD_H;
+        uint64_t must =
+                1ULL << FIELD_E | 1ULL << FIELD_N | 1ULL << FIELD_T | 1ULL << FIELD_B | 1ULL << FIELD_H;
 
         if ((r->present & must) != must || r->numbers[FIELD_N] <= 0 || r->texts[FIELD_H].len != 16)
                 return -EINVAL;

@@ -27,13 +27,54 @@ enum event {
 };
 
 enum field {
-        FIELD_E, FIELD_N, FIELD_T, FIELD_B, FIELD_H,
-        FIELD_NODE, FIELD_SLOT, FIELD_PID, FIELD_PSTART, FIELD_BOOT, FIELD_ROLE, FIELD_TZDATA, FIELD_SYNC,
-        FIELD_PREV_H, FIELD_WHAT, FIELD_EXIT, FIELD_SIGNAL,
-        FIELD_TASK, FIELD_KEY, FIELD_PATH, FIELD_KIND, FIELD_EVERY, FIELD_ANCHOR, FIELD_GRACE, FIELD_MISFIRE,
-        FIELD_OVERLAP, FIELD_SCOPE, FIELD_SHARDS, FIELD_ENABLED, FIELD_REV, FIELD_VALID_FROM,
-        FIELD_SHARD, FIELD_OCC, FIELD_PLANNED, FIELD_BY, FIELD_OUT, FIELD_FENCE, FIELD_CAUSE, FIELD_STATE,
-        FIELD_RESULT, FIELD_RUN_US, FIELD_OF, FIELD_FIRST, FIELD_LAST, FIELD_COUNT, FIELD_LINES, FIELD_BYTES, FIELD_CEASED,
+        FIELD_E,
+        FIELD_N,
+        FIELD_T,
+        FIELD_B,
+        FIELD_H,
+        FIELD_NODE,
+        FIELD_SLOT,
+        FIELD_PID,
+        FIELD_PSTART,
+        FIELD_BOOT,
+        FIELD_ROLE,
+        FIELD_TZDATA,
+        FIELD_SYNC,
+        FIELD_PREV_H,
+        FIELD_WHAT,
+        FIELD_EXIT,
+        FIELD_SIGNAL,
+        FIELD_TASK,
+        FIELD_KEY,
+        FIELD_PATH,
+        FIELD_KIND,
+        FIELD_EVERY,
+        FIELD_ANCHOR,
+        FIELD_GRACE,
+        FIELD_MISFIRE,
+        FIELD_OVERLAP,
+        FIELD_SCOPE,
+        FIELD_SHARDS,
+        FIELD_ENABLED,
+        FIELD_REV,
+        FIELD_VALID_FROM,
+        FIELD_SHARD,
+        FIELD_OCC,
+        FIELD_PLANNED,
+        FIELD_BY,
+        FIELD_OUT,
+        FIELD_FENCE,
+        FIELD_CAUSE,
+        FIELD_STATE,
+        FIELD_RESULT,
+        FIELD_RUN_US,
+        FIELD_OF,
+        FIELD_FIRST,
+        FIELD_LAST,
+        FIELD_COUNT,
+        FIELD_LINES,
+        FIELD_BYTES,
+        FIELD_CEASED,
         FIELD_LED,
         FIELD_COUNT_
 };
@@ -83,6 +124,7 @@ static inline int64_t record_number(const struct record *r, enum field f)
 
 bool text_is(struct text t, const char *word);
 char *text_copy(struct text t);                 /* owned by the caller; NULL without memory */
+void text_clean(char *text); /* control characters become '?': logs may come from anywhere */
 int text_index(struct text t, const char *const *names);   /* place in a NULL-terminated list, or -1 */
 
 #endif

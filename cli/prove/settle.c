@@ -22,7 +22,8 @@ enum past unit_past(const struct unit *u, int64_t planned_ms)
 {
         if (spans_has(&u->ran, planned_ms))
                 return PAST_RAN;
-        return planned_ms <= u->ran_from_ms && spans_has(&u->covered, planned_ms) ? PAST_FORGOTTEN : PAST_NONE;
+        return planned_ms <= u->ran_from_ms && spans_has(&u->covered, planned_ms) ? PAST_FORGOTTEN
+                                                                                  : PAST_NONE;
 }
 
 static int spans_recent(struct spans *s, int64_t planned_ms, const struct unit *u, int64_t *forgotten_ms)
@@ -56,7 +57,8 @@ static bool in_window(const struct judge *j, const struct unit *u, int64_t plann
         int64_t after, upto;
 
         return unit_window(j, u, &after, &upto) && planned_ms > after && planned_ms <= upto &&
-               plans_count(u->plans, u->shard, (struct instant) { planned_ms - 1 }, (struct instant) { planned_ms }) > 0;
+               plans_count(u->plans, u->shard, (struct instant) {planned_ms - 1},
+                           (struct instant) {planned_ms}) > 0;
 }
 
 static void when_text(int64_t planned_ms, char ret[STAMP_TEXT])
@@ -70,7 +72,8 @@ static const char *process_name(const struct judge *j, size_t index)
 }
 
 /* A second run of what was settled before: it was counted as once then. */
-int unit_ran_again(struct judge *j, struct unit *u, struct row *row, const struct process *p, const struct record *r)
+int unit_ran_again(struct judge *j, struct unit *u, struct row *row, const struct process *p,
+                   const struct record *r)
 {
         int64_t planned_ms = record_number(r, FIELD_PLANNED);
         char when[STAMP_TEXT];
@@ -78,7 +81,9 @@ int unit_ran_again(struct judge *j, struct unit *u, struct row *row, const struc
         when_text(planned_ms, when);
         if (unit_past(u, planned_ms) == PAST_FORGOTTEN) {
                 row->verdicts[VERDICT_UNKNOWN]++;
-                return judge_note(j, "UNKNOWN %s %s: run by %s (line %llu) long after; too long ago to say whether it had run",
+                return judge_note(j,
+                                  "UNKNOWN %s %s: run by %s (line %llu) long after; too long ago to say "
+                                  "whether it had run",
                                   u->task, when, p->name, (unsigned long long) r->n);
         }
         if (spans_has(&u->doubled, planned_ms))
@@ -171,7 +176,8 @@ static int time_check(struct judge *j, struct unit *u, struct row *row, const st
 
         if (late_us < -EARLY_US)
                 r = finding(j, u, row, o, FINDING_EARLY, "started before its instant");
-        if (r == 0 && plan && !plan->queued && !plan->catch_up && late_us > plan_grace_ms(plan) * 1000 + ERROR_US)
+        if (r == 0 && plan && !plan->queued && !plan->catch_up &&
+            late_us > plan_grace_ms(plan) * 1000 + ERROR_US)
                 r = finding(j, u, row, o, FINDING_LATE, "started after its grace");
         if (r == 0 && !plans_has(u->plans, u->shard, (struct instant) { o->planned_ms }))
                 r = finding(j, u, row, o, FINDING_PHANTOM, "no plan has this instant");
@@ -238,7 +244,8 @@ static int settle_run(struct judge *j, struct unit *u, struct row *row, const st
 /* Nothing ran: a final record explains it, unless it speaks of a run that has no line. */
 static int settle_no_run(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
 {
-        bool orphan = !o->by_other && (o->state == STATE_SUCCEEDED || (o->state == STATE_UNKNOWN && o->cause != CAUSE_BARRIER));
+        bool orphan = !o->by_other && (o->state == STATE_SUCCEEDED ||
+                                       (o->state == STATE_UNKNOWN && o->cause != CAUSE_BARRIER));
 
         if (!o->final)
                 return 0;               /* granted and not yet started, or never: the sweep sees to it */
@@ -248,7 +255,8 @@ static int settle_no_run(struct judge *j, struct unit *u, struct row *row, const
         }
         if (orphan) {
                 row->verdicts[VERDICT_UNKNOWN]++;
-                int r = finding(j, u, row, o, FINDING_ORPHAN, "finished, but no line says that it was started");
+                int r = finding(j, u, row, o, FINDING_ORPHAN,
+                                "finished, but no line says that it was started");
                 if (r < 0 || o->manual)
                         return r;
         } else if (!o->manual) {

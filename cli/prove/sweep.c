@@ -57,7 +57,8 @@ static uint64_t count_between(const struct unit *u, int64_t after_ms, int64_t up
         return plans_count(u->plans, u->shard, (struct instant) { after_ms }, (struct instant) { upto_ms });
 }
 
-static int missed_note(struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms, uint64_t count)
+static int missed_note(struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms,
+                       uint64_t count)
 {
         const struct plan *plan = plans_at(u->plans, (struct instant) { after_ms + 1 });
         struct instant first = { after_ms }, from = first;
@@ -70,14 +71,15 @@ static int missed_note(struct judge *j, const struct unit *u, int64_t after_ms, 
         instant_text(first, first_text);
         instant_text((struct instant) { upto_ms }, last_text);
         if (count == 1)
-                return judge_note(j, "MISSED %s %s: nobody ran it, and nothing says why", u->task, first_text);
+                return judge_note(j, "MISSED %s %s: nobody ran it, and nothing says why", u->task,
+                                  first_text);
         return judge_note(j, "MISSED %s: %llu instants from %s to %s, and nothing says why", u->task,
                           (unsigned long long) count, first_text, last_text);
 }
 
 /* Instants in (after, upto], none of them covered. */
-static int count_uncovered(struct judge *j, struct unit *u, struct row *row, int64_t after_ms, int64_t upto_ms,
-                           enum verdict verdict)
+static int count_uncovered(struct judge *j, struct unit *u, struct row *row, int64_t after_ms,
+                           int64_t upto_ms, enum verdict verdict)
 {
         struct spans unseen = { 0 };
         uint64_t all = count_between(u, after_ms, upto_ms), unknown = 0;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/prove/scan.h"
+
 const char *const verdict_names[] = { "ONCE", "EXPLAINED", "UNKNOWN", "MISSED", "DUPLICATE", NULL };
 const char *const finding_names[] = {
         "OVERLAP", "EARLY", "LATE", "ORPHAN", "UNFINISHED", "FENCE", "BACK", "SPLIT", "PHANTOM", NULL,
@@ -18,7 +20,10 @@ struct row *row_new(const char *task, enum path path)
                 return NULL;
         r->path = path;
         r->task = strdup(task);
-        return r->task ? r : row_free(r);
+        if (!r->task)
+                return row_free(r);
+        text_clean(r->task);
+        return r;
 }
 
 struct row *row_free(struct row *r)
@@ -127,5 +132,6 @@ enum verdict row_verdict(const struct row *r, bool *ret_any)
         for (unsigned v = VERDICT_DUPLICATE; v > VERDICT_EXPLAINED; v--)
                 if (r->verdicts[v])
                         return (enum verdict) v;
-        return r->verdicts[VERDICT_ONCE] || !r->verdicts[VERDICT_EXPLAINED] ? VERDICT_ONCE : VERDICT_EXPLAINED;
+        return r->verdicts[VERDICT_ONCE] || !r->verdicts[VERDICT_EXPLAINED] ? VERDICT_ONCE
+                                                                            : VERDICT_EXPLAINED;
 }

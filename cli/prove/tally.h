@@ -69,7 +69,8 @@ int row_source(struct row *r, size_t process);          /* 0 or -ENOMEM */
 unsigned row_sources(const struct row *r);
 int64_t row_late_us(const struct row *r, double part);  /* 0.5: median; -1: no run */
 
-/* n > 1 when three instants in four had exactly n runs; else 0. Starts and deaths of processes disturb a few. */
+/* n > 1 when three instants in four had exactly n runs; else 0. Starts and deaths of processes disturb a few.
+ */
 unsigned row_multiple(const struct row *r);
 
 /* The worst of the task's verdicts; EXPLAINED only when nothing ran. `*ret_any` false: nothing was due. */

@@ -1,5 +1,6 @@
-/* One unit while it is judged: occurrences not settled yet, and what is settled as ranges. Shared by the parts
- * of the judge: judge.c takes lines, settle.c decides one occurrence, sweep.c finds what never happened. */
+/* One unit while it is judged: occurrences not settled yet, and what is settled as ranges. Shared by the
+ * parts of the judge: judge.c takes lines, settle.c decides one occurrence, sweep.c finds what never
+ * happened. */
 #ifndef ONCED_PROVE_UNIT_H
 #define ONCED_PROVE_UNIT_H
 
@@ -62,12 +63,14 @@ enum path unit_path(const struct unit *u, int64_t planned_ms, enum path otherwis
 bool unit_window(const struct judge *j, const struct unit *u, int64_t *ret_after_ms, int64_t *ret_upto_ms);
 
 bool occurrence_settled(const struct unit *u, const struct occurrence *o, int64_t frontier_ms);
-int occurrence_settle(struct judge *j, struct unit *u, struct occurrence *o);   /* o is given up by the caller */
+int occurrence_settle(struct judge *j, struct unit *u,
+                      struct occurrence *o); /* o is given up by the caller */
 
 /* What is known of an instant that is no longer open. */
 enum past { PAST_NONE, PAST_RAN, PAST_FORGOTTEN };
 enum past unit_past(const struct unit *u, int64_t planned_ms);
-int unit_ran_again(struct judge *j, struct unit *u, struct row *row, const struct process *p, const struct record *r);
+int unit_ran_again(struct judge *j, struct unit *u, struct row *row, const struct process *p,
+                   const struct record *r);
 /* Counts instants in (after, upto] that are not covered yet under `verdict`, or UNKNOWN where something may
  * have happened unseen. Returns how many were counted at all. */
 int unit_count(struct judge *j, struct unit *u, int64_t after_ms, int64_t upto_ms, enum verdict verdict);

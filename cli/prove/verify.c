@@ -77,7 +77,8 @@ static int on_roster(struct verifier *v, const struct record *r)
         _cleanup_(freep) char *pstart = text_copy(record_text(r, FIELD_PSTART));
         if (!slot || !pstart)
                 return -ENOMEM;
-        struct process *c = evidence_process(v->e, v->p->node, slot, (int) record_number(r, FIELD_PID), pstart);
+        struct process *c =
+                evidence_process(v->e, v->p->node, slot, (int) record_number(r, FIELD_PID), pstart);
         if (!c)
                 return -ENOMEM;
         if (text_is(record_text(r, FIELD_WHAT), "born")) {
@@ -186,7 +187,9 @@ static int line_verify(struct verifier *v, const struct record *r, const char *l
         memcpy(v->chain.h, h->at, CHAIN_TEXT - 1);   /* whatever follows is judged by what stands here */
         v->expected = r->n + 1;
         if (missing)
-                return break_here(v, r->n, missing == 1 ? "the line before it is missing" : "lines before it are missing");
+                return break_here(v, r->n,
+                                  missing == 1 ? "the line before it is missing"
+                                               : "lines before it are missing");
         if (!same)
                 return break_here(v, r->n, "was changed, or the line before it was");
         return mend(v, r->t_us);

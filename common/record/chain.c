@@ -29,8 +29,8 @@ int chain_next(struct chain *c, const void *line, size_t len)
         unsigned char d[EVP_MAX_MD_SIZE];
 
         if (EVP_DigestInit_ex2(c->hash, c->sha256, NULL) != 1 ||
-            EVP_DigestUpdate(c->hash, c->h, CHAIN_TEXT - 1) != 1 || EVP_DigestUpdate(c->hash, line, len) != 1 ||
-            EVP_DigestFinal_ex(c->hash, d, NULL) != 1)
+            EVP_DigestUpdate(c->hash, c->h, CHAIN_TEXT - 1) != 1 ||
+            EVP_DigestUpdate(c->hash, line, len) != 1 || EVP_DigestFinal_ex(c->hash, d, NULL) != 1)
                 return -ENOMEM;
         for (size_t i = 0; i < (CHAIN_TEXT - 1) / 2; i++) {
                 c->h[2 * i] = digits[d[i] >> 4];

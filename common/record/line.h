@@ -12,7 +12,7 @@ struct buf;
 struct chain;
 
 #define LINE_MAX_BYTES 4096      /* a whole line with its newline; texts are cut to fit */
-#define LINE_TEXT_MAX  512       /* bytes of one text before escaping, which may make them six times as many */
+#define LINE_TEXT_MAX 512 /* bytes of one text before escaping, which may make them six times as many */
 
 /* `{"e":…,"n":…,"t":…,"b":…` appended to `b`. */
 void line_begin(struct buf *b, const char *e, uint64_t n, struct stamp t, struct mono boottime);

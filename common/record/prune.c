@@ -116,8 +116,8 @@ static int old_files_read(DIR *d, struct old_files *f)
                 struct old_file file = { 0 };
                 struct stat st;
 
-                if (!name_read(e->d_name, &file) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-                    !S_ISREG(st.st_mode))
+                if (!name_read(e->d_name, &file) ||
+                    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
                         continue;
                 int r = old_files_add(f, &file, e->d_name, &st);
                 if (r < 0)
@@ -139,7 +139,8 @@ static bool is_newest_of_owner(const struct old_files *f, const struct old_file 
 {
         for (size_t i = 0; i < f->count; i++) {
                 const struct old_file *o = &f->list[i];
-                if (o->owner == file->owner && memcmp(o->name, file->name, file->owner) == 0 && o->k > file->k)
+                if (o->owner == file->owner && memcmp(o->name, file->name, file->owner) == 0 &&
+                    o->k > file->k)
                         return false;
         }
         return true;

@@ -39,8 +39,8 @@ struct triglog *triglog_close(struct triglog *t);
  * counted and a `gap` line follows once writing works again). */
 int triglog_flush(struct triglog *t);
 
-/* Next file, as at USR1: `rotate` line with the next name, then the new file, whose `rotate` line names the one
- * before and its last h, so that it can be verified when that one is deleted. Plans in force and children
+/* Next file, as at USR1: `rotate` line with the next name, then the new file, whose `rotate` line names the
+ * one before and its last h, so that it can be verified when that one is deleted. Plans in force and children
  * alive are said again in every file, for the same reason. */
 int triglog_rotate(struct triglog *t);
 
@@ -59,7 +59,8 @@ void triglog_stop(struct triglog *t, const char *reason, struct instant ceased, 
 
 /* Roster, by the master: who existed, and how each ended. */
 void triglog_born(struct triglog *t, const char *role, const char *slot, int pid, const char *pstart);
-void triglog_gone(struct triglog *t, const char *slot, int pid, const char *pstart, int exit_code, int signal);
+void triglog_gone(struct triglog *t, const char *slot, int pid, const char *pstart, int exit_code,
+                  int signal);
 
 struct plan_line {
         const char *task;
@@ -92,9 +93,9 @@ void triglog_attempt(struct triglog *t, const struct line_subject *s, enum path 
                      struct stamp store_time /* ns 0: none */);
 
 /* The run line: written out (and synced, if asked for) when this returns 0. On failure the caller must not
- * start. The line is then taken back; what part of it reached the file stays there as a fragment, and a `torn`
- * line behind it says that it was no start. If only the sync failed the line stays whole, and the caller's
- * finish line (failed, cause log) says that nothing was started. */
+ * start. The line is then taken back; what part of it reached the file stays there as a fragment, and a
+ * `torn` line behind it says that it was no start. If only the sync failed the line stays whole, and the
+ * caller's finish line (failed, cause log) says that nothing was started. */
 int triglog_run(struct triglog *t, const struct line_subject *s, enum path path, const char *fence,
                 const char *runner);
 
@@ -109,7 +110,8 @@ void triglog_range(struct triglog *t, const char *task, const char *scope_key, u
                    struct instant first, struct instant last, uint64_t count, enum state state,
                    enum cause cause);
 
-void triglog_lease(struct triglog *t, const struct line_subject *s, const char *what /* late, lost, reasserted */);
+void triglog_lease(struct triglog *t, const struct line_subject *s,
+                   const char *what /* late, lost, reasserted */);
 void triglog_step(struct triglog *t, int64_t jump_ns);
 
 #endif

@@ -120,8 +120,8 @@ struct author *author_of(struct logbook *b, const char *node, const char *slot, 
         return author_after_boot(b, node, slot, pid, role, t_ms, "b00t");
 }
 
-struct author *author_after_boot(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
-                                 int64_t t_ms, const char *boot)
+struct author *author_after_boot(struct logbook *b, const char *node, const char *slot, int pid,
+                                 const char *role, int64_t t_ms, const char *boot)
 {
         assert_true(b->count < AUTHORS_MAX);
         struct author *a = &b->authors[b->count++];
@@ -131,36 +131,42 @@ struct author *author_after_boot(struct logbook *b, const char *node, const char
         (void) snprintf(a->slot, sizeof(a->slot), "%s", slot);
         (void) snprintf(a->boot, sizeof(a->boot), "%s", boot);
         assert_int_equal(chain_init(&a->chain), 0);
-        say(a, t_ms, "start", "\"node\":\"%s\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"boot\":\"%s\",\"role\":\"%s\"",
+        say(a, t_ms, "start",
+            "\"node\":\"%s\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"boot\":\"%s\",\"role\":\"%s\"",
             node, slot, pid, a->pstart, a->boot, role);
         return a;
 }
 
 void say_born(struct author *m, int64_t t_ms, const struct author *c)
 {
-        say(m, t_ms, "roster", "\"what\":\"born\",\"role\":\"worker\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\"", c->slot,
+        say(m, t_ms, "roster",
+            "\"what\":\"born\",\"role\":\"worker\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\"", c->slot,
             c->pid, c->pstart);
 }
 
 void say_gone(struct author *m, int64_t t_ms, const struct author *c, int signal)
 {
-        say(m, t_ms, "roster", "\"what\":\"gone\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"%s\":%d", c->slot, c->pid,
-            c->pstart, signal ? "signal" : "exit", signal);
+        say(m, t_ms, "roster", "\"what\":\"gone\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"%s\":%d",
+            c->slot, c->pid, c->pstart, signal ? "signal" : "exit", signal);
 }
 
-void say_plan(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t every_ms, const char *more)
+void say_plan(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t every_ms,
+              const char *more)
 {
         say(a, t_ms, "plan",
-            "\"task\":\"%s\",\"path\":\"%s\",\"kind\":\"every\",\"every\":%lld,\"anchor\":0,\"grace\":-1,\"misfire\":\"skip\","
+            "\"task\":\"%s\",\"path\":\"%s\",\"kind\":\"every\",\"every\":%lld,\"anchor\":0,\"grace\":-1,"
+            "\"misfire\":\"skip\","
             "\"scope\":\"auto\",\"shards\":1,\"enabled\":true,\"valid_from\":%lld%s%s",
             task, path, (long long) every_ms, (long long) (BASE_MS + t_ms), *more ? "," : "", more);
 }
 
 static void subject_text(char ret[256], const struct author *a, const char *task, int64_t planned_ms)
 {
-        (void) snprintf(ret, 256, "\"trig\":\"%s.%s.%d.%s.%llu\",\"occ\":\"%s-%lld\",\"task\":\"%s\",\"shard\":0,"
-                        "\"planned\":%lld,\"by\":\"schedule\"", a->node, a->slot, a->pid, a->pstart,
-                        (unsigned long long) a->n, task, (long long) planned_ms, task, (long long) (BASE_MS + planned_ms));
+        (void) snprintf(ret, 256,
+                        "\"trig\":\"%s.%s.%d.%s.%llu\",\"occ\":\"%s-%lld\",\"task\":\"%s\",\"shard\":0,"
+                        "\"planned\":%lld,\"by\":\"schedule\"",
+                        a->node, a->slot, a->pid, a->pstart, (unsigned long long) a->n, task,
+                        (long long) planned_ms, task, (long long) (BASE_MS + planned_ms));
 }
 
 void say_attempt(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t planned_ms,
@@ -169,10 +175,12 @@ void say_attempt(struct author *a, int64_t t_ms, const char *task, const char *p
         char subject[256];
 
         subject_text(subject, a, task, planned_ms);
-        say(a, t_ms, "attempt", "%s,\"path\":\"%s\",\"out\":\"%s\",\"fence\":\"%d\"", subject, path, out, fence);
+        say(a, t_ms, "attempt", "%s,\"path\":\"%s\",\"out\":\"%s\",\"fence\":\"%d\"", subject, path, out,
+            fence);
 }
 
-void say_run(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t planned_ms, int fence)
+void say_run(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t planned_ms,
+             int fence)
 {
         char subject[256];
 
@@ -189,18 +197,20 @@ void say_finish(struct author *a, int64_t t_ms, const char *task, int64_t planne
         say(a, t_ms, "finish", "%s,\"state\":\"%s\",%s", subject, state, more);
 }
 
-void say_range(struct author *a, int64_t t_ms, const char *e, const char *task, int64_t first_ms, int64_t last_ms,
-               const char *cause)
+void say_range(struct author *a, int64_t t_ms, const char *e, const char *task, int64_t first_ms,
+               int64_t last_ms, const char *cause)
 {
-        say(a, t_ms, e, "\"task\":\"%s\",\"shard\":0,\"first\":%lld,\"last\":%lld,\"count\":1,\"state\":\"%s\",\"cause\":\"%s\"",
+        say(a, t_ms, e,
+            "\"task\":\"%s\",\"shard\":0,\"first\":%lld,\"last\":%lld,\"count\":1,\"state\":\"%s\",\"cause\":"
+            "\"%s\"",
             task, (long long) (BASE_MS + first_ms), (long long) (BASE_MS + last_ms),
             strcmp(e, "skip") == 0 ? "skipped" : "missed", cause);
 }
 
 void say_stop(struct author *a, int64_t t_ms, int64_t ceased_ms, bool led)
 {
-        say(a, t_ms, "stop", "\"reason\":\"drained\",\"ceased\":%lld,\"led\":%s", (long long) (BASE_MS + ceased_ms),
-            led ? "true" : "false");
+        say(a, t_ms, "stop", "\"reason\":\"drained\",\"ceased\":%lld,\"led\":%s",
+            (long long) (BASE_MS + ceased_ms), led ? "true" : "false");
 }
 
 void say_once(struct author *a, const char *task, const char *path, int64_t planned_ms, int fence)

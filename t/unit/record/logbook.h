@@ -38,8 +38,8 @@ void logbook_save(struct logbook *b);
 /* A process whose log begins with its start line at `t_ms` (after BASE_MS). */
 struct author *author_of(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
                          int64_t t_ms);
-struct author *author_after_boot(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
-                                 int64_t t_ms, const char *boot);
+struct author *author_after_boot(struct logbook *b, const char *node, const char *slot, int pid,
+                                 const char *role, int64_t t_ms, const char *boot);
 
 /* For long logs: what is said from now on is written at once, behind what was said before. */
 void write_straight(struct logbook *b, struct author *a);
@@ -50,14 +50,16 @@ void say(struct author *a, int64_t t_ms, const char *e, const char *fields, ...)
 
 void say_born(struct author *master, int64_t t_ms, const struct author *child);
 void say_gone(struct author *master, int64_t t_ms, const struct author *child, int signal);
-void say_plan(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t every_ms, const char *more);
+void say_plan(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t every_ms,
+              const char *more);
 void say_attempt(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t planned_ms,
                  const char *out, int fence);
-void say_run(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t planned_ms, int fence);
+void say_run(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t planned_ms,
+             int fence);
 void say_finish(struct author *a, int64_t t_ms, const char *task, int64_t planned_ms, const char *state,
                 const char *more);
-void say_range(struct author *a, int64_t t_ms, const char *e, const char *task, int64_t first_ms, int64_t last_ms,
-               const char *cause);
+void say_range(struct author *a, int64_t t_ms, const char *e, const char *task, int64_t first_ms,
+               int64_t last_ms, const char *cause);
 void say_stop(struct author *a, int64_t t_ms, int64_t ceased_ms, bool led);
 
 /* attempt granted, run and finish in one: the whole life of one occurrence. */

@@ -1,4 +1,5 @@
-/* The scene that most cases of `prove` begin with, and how its logs are judged. Times are ms after BASE_MS. */
+/* The scene that most cases of `prove` begin with, and how its logs are judged. Times are ms after BASE_MS.
+ */
 #ifndef ONCED_TEST_SCENE_H
 #define ONCED_TEST_SCENE_H
 
@@ -17,7 +18,8 @@ struct scene {
 int scene_new(void **state);     /* set-up and tear-down of a case */
 int scene_free(void **state);
 
-/* Ten seconds of `mail`, workers in turn, the other one answered `done`. `without`: this second is left out. */
+/* Ten seconds of `mail`, workers in turn, the other one answered `done`. `without`: this second is left out.
+ */
 void ten_seconds(struct scene *s, const char *path, int without);
 
 /* Everybody stops at 10.5 s, having seen all instants before. */

@@ -279,8 +279,10 @@ static void a_plan_said_again_counts_once(void **state)
 {
         struct scene *s = *state;
         ten_seconds(s, "flock", 0);
-        say(s->second, 5500, "plan", "\"task\":\"mail\",\"path\":\"flock\",\"kind\":\"every\",\"every\":1000,\"anchor\":0,"
-            "\"grace\":-1,\"scope\":\"auto\",\"shards\":1,\"enabled\":true,\"rev\":1,\"valid_from\":%lld", BASE_MS + 50);
+        say(s->second, 5500, "plan",
+            "\"task\":\"mail\",\"path\":\"flock\",\"kind\":\"every\",\"every\":1000,\"anchor\":0,"
+            "\"grace\":-1,\"scope\":\"auto\",\"shards\":1,\"enabled\":true,\"rev\":1,\"valid_from\":%lld",
+            BASE_MS + 50);
         all_stop(s);
 
         assert_int_equal(prove_it(s), 0);
@@ -296,8 +298,10 @@ static void each_plan_counts_for_its_own_time(void **state)
                 say_once(s->first, "mail", "flock", i * 1000, i);
         say_plan(s->first, 5500, "mail", "flock", 2000, "\"rev\":2");
         say_once(s->second, "mail", "flock", 6000, 6);
-        say(s->first, 7500, "plan", "\"task\":\"mail\",\"path\":\"flock\",\"kind\":\"every\",\"every\":2000,\"anchor\":0,"
-            "\"grace\":-1,\"scope\":\"auto\",\"shards\":1,\"enabled\":false,\"rev\":3,\"valid_from\":%lld", BASE_MS + 7500);
+        say(s->first, 7500, "plan",
+            "\"task\":\"mail\",\"path\":\"flock\",\"kind\":\"every\",\"every\":2000,\"anchor\":0,"
+            "\"grace\":-1,\"scope\":\"auto\",\"shards\":1,\"enabled\":false,\"rev\":3,\"valid_from\":%lld",
+            BASE_MS + 7500);
         all_stop(s);
 
         assert_int_equal(prove_it(s), 0);
@@ -327,7 +331,9 @@ static void since_and_until_bound_what_is_judged(void **state)
         ten_seconds(s, "flock", 4);
         all_stop(s);
 
-        assert_int_equal(prove_with(s, &(struct judge_options) { .since_ms = BASE_MS + 5000, .until_ms = BASE_MS + 8000 }), 0);
+        assert_int_equal(prove_with(s, &(struct judge_options) {.since_ms = BASE_MS + 5000,
+                                                               .until_ms = BASE_MS + 8000}),
+                         0);
         assert_int_equal(row(s, "mail")->expected, 3);
         assert_int_equal(row(s, "mail")->runs, 3);
 }
@@ -349,15 +355,19 @@ static void units_of_all_nodes_are_their_own(void **state)
         struct scene *s = *state;
         say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1,\"key\":\"n1\"");
         for (int i = 1; i <= 10; i++)
-                say(s->first, i * 1000 + 1, "run", "\"task\":\"mail\",\"key\":\"n1\",\"shard\":0,\"planned\":%lld,\"by\":\"schedule\","
-                    "\"path\":\"flock\",\"fence\":\"%d\"", BASE_MS + i * 1000, i);
+                say(s->first, i * 1000 + 1, "run",
+                    "\"task\":\"mail\",\"key\":\"n1\",\"shard\":0,\"planned\":%lld,\"by\":\"schedule\","
+                    "\"path\":\"flock\",\"fence\":\"%d\"",
+                    BASE_MS + i * 1000, i);
         struct author *m = author_of(&s->book, "n2", "m", 100, "master", 0);
         struct author *w = author_of(&s->book, "n2", "0", 101, "worker", 10);
         say_born(m, 5, w);
         say_plan(w, 50, "mail", "flock", 1000, "\"rev\":1,\"key\":\"n2\"");
         for (int i = 1; i <= 10; i++)
-                say(w, i * 1000 + 1, "run", "\"task\":\"mail\",\"key\":\"n2\",\"shard\":0,\"planned\":%lld,\"by\":\"schedule\","
-                    "\"path\":\"flock\",\"fence\":\"%d\"", BASE_MS + i * 1000, i);
+                say(w, i * 1000 + 1, "run",
+                    "\"task\":\"mail\",\"key\":\"n2\",\"shard\":0,\"planned\":%lld,\"by\":\"schedule\","
+                    "\"path\":\"flock\",\"fence\":\"%d\"",
+                    BASE_MS + i * 1000, i);
         say_stop(w, 10600, 10500, true);
         say_gone(m, 10700, w, 0);
         all_stop(s);
@@ -371,10 +381,14 @@ static void a_manual_run_is_no_phantom(void **state)
 {
         struct scene *s = *state;
         ten_seconds(s, "flock", 0);
-        say(s->first, 5400, "run", "\"occ\":\"byhand1\",\"task\":\"mail\",\"shard\":0,\"planned\":%lld,\"by\":\"manual\","
-            "\"path\":\"flock\",\"fence\":\"3000\"", BASE_MS + 5399);
-        say(s->first, 5401, "finish", "\"occ\":\"byhand1\",\"task\":\"mail\",\"shard\":0,\"planned\":%lld,\"by\":\"manual\","
-            "\"state\":\"succeeded\",\"result\":\"done\",\"run_us\":5", BASE_MS + 5399);
+        say(s->first, 5400, "run",
+            "\"occ\":\"byhand1\",\"task\":\"mail\",\"shard\":0,\"planned\":%lld,\"by\":\"manual\","
+            "\"path\":\"flock\",\"fence\":\"3000\"",
+            BASE_MS + 5399);
+        say(s->first, 5401, "finish",
+            "\"occ\":\"byhand1\",\"task\":\"mail\",\"shard\":0,\"planned\":%lld,\"by\":\"manual\","
+            "\"state\":\"succeeded\",\"result\":\"done\",\"run_us\":5",
+            BASE_MS + 5399);
         all_stop(s);
 
         assert_int_equal(prove_it(s), 0);

@@ -38,14 +38,16 @@ static int scanners_free(void **state)
 
 static void assert_same(const struct record *a, const struct record *b, const char *line)
 {
-        bool same = a->e == b->e && a->n == b->n && a->t_us == b->t_us && a->b_ns == b->b_ns && a->present == b->present;
+        bool same = a->e == b->e && a->n == b->n && a->t_us == b->t_us && a->b_ns == b->b_ns &&
+                    a->present == b->present;
 
         for (unsigned f = 0; f < FIELD_COUNT_ && same; f++) {
                 if (!record_has(a, (enum field) f))
                         continue;
                 /* A field is a text or a number in both; texts of numbers are not set. */
                 struct text x = a->texts[f], y = b->texts[f];
-                if (a->numbers[f] != b->numbers[f] || x.len != y.len || (x.len && memcmp(x.at, y.at, x.len) != 0))
+                if (a->numbers[f] != b->numbers[f] || x.len != y.len ||
+                    (x.len && memcmp(x.at, y.at, x.len) != 0))
                         same = false;
         }
         if (!same)
@@ -53,14 +55,21 @@ static void assert_same(const struct record *a, const struct record *b, const ch
 }
 
 static const char *const samples[] = {
-        "{\"e\":\"start\",\"n\":1,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,\"node\":\"n1\",\"slot\":\"0\",\"pid\":7,"
-        "\"pstart\":\"5-ab\",\"boot\":\"b\",\"role\":\"worker\",\"generation\":1,\"sync\":false,\"h\":\"0123456789abcdef\"}",
-        "{\"e\":\"attempt\",\"n\":41,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":12345,\"trig\":\"n1.0.7.5-ab.17\",\"occ\":\"9f\","
-        "\"task\":\"mail\",\"shard\":0,\"planned\":1764522000000,\"by\":\"schedule\",\"path\":\"flock\",\"out\":\"granted\","
+        "{\"e\":\"start\",\"n\":1,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,\"node\":\"n1\",\"slot\":"
+        "\"0\",\"pid\":7,"
+        "\"pstart\":\"5-ab\",\"boot\":\"b\",\"role\":\"worker\",\"generation\":1,\"sync\":false,\"h\":"
+        "\"0123456789abcdef\"}",
+        "{\"e\":\"attempt\",\"n\":41,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":12345,\"trig\":\"n1.0.7.5-"
+        "ab.17\",\"occ\":\"9f\","
+        "\"task\":\"mail\",\"shard\":0,\"planned\":1764522000000,\"by\":\"schedule\",\"path\":\"flock\","
+        "\"out\":\"granted\","
         "\"fence\":\"1764522000000042\",\"tok8\":\"00112233\",\"late_us\":213,\"h\":\"0123456789abcdef\"}",
-        "{\"e\":\"finish\",\"n\":43,\"t\":\"2026-11-30T17:00:01.999999Z\",\"b\":-1,\"task\":\"mail\",\"shard\":3,\"planned\":-5,"
-        "\"state\":\"failed\",\"cause\":\"status\",\"run_us\":0,\"error\":\"said \\\"no\\\" \\u00e4 \xc3\xa4\",\"h\":\"0123456789abcdef\"}",
-        "{\"e\":\"stop\",\"n\":999,\"t\":\"1969-12-31T23:59:59.000001Z\",\"b\":0,\"reason\":\"drained\",\"ceased\":0,\"led\":true,"
+        "{\"e\":\"finish\",\"n\":43,\"t\":\"2026-11-30T17:00:01.999999Z\",\"b\":-1,\"task\":\"mail\","
+        "\"shard\":3,\"planned\":-5,"
+        "\"state\":\"failed\",\"cause\":\"status\",\"run_us\":0,\"error\":\"said \\\"no\\\" \\u00e4 "
+        "\xc3\xa4\",\"h\":\"0123456789abcdef\"}",
+        "{\"e\":\"stop\",\"n\":999,\"t\":\"1969-12-31T23:59:59.000001Z\",\"b\":0,\"reason\":\"drained\","
+        "\"ceased\":0,\"led\":true,"
         "\"h\":\"0123456789abcdef\"}",
 };
 
@@ -147,13 +156,22 @@ static void damaged_lines_are_read_alike_or_refused(void **state)
 static void what_is_no_line_of_ours_is_refused(void **state)
 {
         static const char *const bad[] = {
-                "", "{}", "[]", "null", "x", "{\"e\":\"run\"}",
-                "{\"e\":\"run\",\"n\":0,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,\"h\":\"0123456789abcdef\"}",
-                "{\"e\":\"run\",\"n\":1,\"t\":\"2026-11-30T17:00:60.000213Z\",\"b\":5,\"h\":\"0123456789abcdef\"}",
+                "",
+                "{}",
+                "[]",
+                "null",
+                "x",
+                "{\"e\":\"run\"}",
+                "{\"e\":\"run\",\"n\":0,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,\"h\":"
+                "\"0123456789abcdef\"}",
+                "{\"e\":\"run\",\"n\":1,\"t\":\"2026-11-30T17:00:60.000213Z\",\"b\":5,\"h\":"
+                "\"0123456789abcdef\"}",
                 "{\"e\":\"run\",\"n\":1,\"t\":\"2026-11-30T17:00:00Z\",\"b\":5,\"h\":\"0123456789abcdef\"}",
                 "{\"e\":\"run\",\"n\":1,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,\"h\":\"0123\"}",
-                "{\"e\":\"run\",\"n\":\"1\",\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,\"h\":\"0123456789abcdef\"}",
-                "{\"e\":\"run\",\"n\":1,\"n\":2,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,\"h\":\"0123456789abcdef\"}",
+                "{\"e\":\"run\",\"n\":\"1\",\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,\"h\":"
+                "\"0123456789abcdef\"}",
+                "{\"e\":\"run\",\"n\":1,\"n\":2,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,\"h\":"
+                "\"0123456789abcdef\"}",
         };
         struct scanner **s = *state;
         struct record r;
@@ -209,7 +227,8 @@ static void a_million_lines_are_read(void **state)
         struct logbook b;
         (void) state;
         logbook_open(&b);
-        struct author *m = author_of(&b, "n1", "m", 100, "master", 0), *w = author_of(&b, "n1", "0", 101, "worker", 10);
+        struct author *m = author_of(&b, "n1", "m", 100, "master", 0),
+                      *w = author_of(&b, "n1", "0", 101, "worker", 10);
         say_born(m, 5, w);
         say_plan(w, 0, "fast", "flock", 10, "\"rev\":1");
         write_straight(&b, w);
@@ -224,12 +243,12 @@ static void a_million_lines_are_read(void **state)
         struct evidence *e = evidence_new();
         assert_int_equal(evidence_gather(e, &dir, 1), 0);
         assert_int_equal(evidence_read(e), 0);
-        struct judge *j = judge_new(e, &(struct judge_options) { .since_ms = INT64_MIN, .until_ms = INT64_MAX });
+        struct judge *j = judge_new(e, &(struct judge_options) {.since_ms = INT64_MIN, .until_ms = INT64_MAX});
         assert_int_equal(merge_logs(e, j), 0);
         assert_int_equal(judge_end(j), 0);
         int64_t us = (clock_mono().ns - begun.ns) / NS_PER_US;
-        print_message("%llu lines in %lld ms: %lld lines a second\n", (unsigned long long) e->lines, (long long) us / 1000,
-                      (long long) ((int64_t) e->lines * 1000000 / us));
+        print_message("%llu lines in %lld ms: %lld lines a second\n", (unsigned long long) e->lines,
+                      (long long) us / 1000, (long long) ((int64_t) e->lines * 1000000 / us));
         assert_int_equal(j->rows[0]->verdicts[VERDICT_ONCE], INSTANTS);
         assert_in_range(j->open_max, 1, 4);
         judge_free(j);

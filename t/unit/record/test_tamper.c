@@ -15,7 +15,8 @@ static void a_killed_worker_with_a_torn_last_line_leaves_no_doubt(void **state)
         say_attempt(s->first, 2001, "mail", "flock", 2000, "granted", 2);
         line_tear(s->first, s->first->count - 1);
         say_gone(s->master, 2100, s->first, 9);
-        say_finish(s->second, 2110, "mail", 2000, "interrupted", "\"cause\":\"worker_died\",\"run_us\":0,\"of\":\"x\"");
+        say_finish(s->second, 2110, "mail", 2000, "interrupted",
+                   "\"cause\":\"worker_died\",\"run_us\":0,\"of\":\"x\"");
         for (int i = 3; i <= 10; i++)
                 say_once(s->second, "mail", "flock", i * 1000, i);
         say_stop(s->second, 10600, 10500, true);
@@ -198,6 +199,47 @@ static void a_living_daemon_is_judged_up_to_its_last_lines(void **state)
         assert_int_equal(row(s, "mail")->verdicts[VERDICT_ONCE], 10);
 }
 
+/* A log may come from anywhere, and its words end up on somebody's terminal. */
+static void words_of_a_log_reach_no_terminal_as_controls(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say(s->first, 5000, "run",
+            "\"task\":\"\\u001b[2Jx\",\"shard\":0,\"planned\":%lld,\"by\":\"schedule\",\"path\":\"flock\"",
+            BASE_MS + 5000);
+        all_stop(s);
+
+        (void) prove_it(s);
+        assert_int_equal(row(s, "?[2Jx")->runs, 1);
+}
+
+/* Instants of the year 300 million, a shard beyond all, negative numbers: read, bounded, and no crash. */
+static void absurd_numbers_do_no_harm(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say(s->first, 5000, "run",
+            "\"task\":\"mail\",\"shard\":0,\"planned\":9223372036854775807,\"path\":\"flock\"");
+        say(s->first, 5000, "run", "\"task\":\"mail\",\"shard\":-1,\"planned\":0,\"path\":\"flock\"");
+        say(s->first, 5000, "finish",
+            "\"task\":\"mail\",\"shard\":0,\"planned\":-9223372036854775807,\"state\":\"failed\",\"run_us\":"
+            "9223372036854775807");
+        say(s->first, 5000, "skip",
+            "\"task\":\"mail\",\"shard\":0,\"first\":-9223372036854775807,\"last\":-9223372036854775806,"
+            "\"count\":9223372036854775807");
+        say(s->first, 5000, "plan",
+            "\"task\":\"odd\",\"path\":\"flock\",\"kind\":\"every\",\"every\":9223372036854775807,\"shards\":"
+            "1,\"enabled\":true,\"valid_from\":-9223372036854775807");
+        say(s->first, 5000, "plan",
+            "\"task\":\"odd2\",\"path\":\"flock\",\"kind\":\"every\",\"every\":10,\"anchor\":-"
+            "9223372036854775807,\"grace\":9223372036854775807,\"shards\":1,\"enabled\":true,\"valid_from\":-"
+            "9223372036854775807");
+        all_stop(s);
+
+        (void) prove_it(s);
+        assert_true(row(s, "mail")->verdicts[VERDICT_ONCE] + row(s, "mail")->verdicts[VERDICT_UNKNOWN] >= 10);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, scene_new, scene_free)
 
 int main(int argc, char **argv)
@@ -218,6 +260,8 @@ int main(int argc, char **argv)
                 CASE(a_power_failure_is_unknown_until_the_next_start),
                 CASE(a_new_master_ends_what_was_killed_before),
                 CASE(a_living_daemon_is_judged_up_to_its_last_lines),
+                CASE(words_of_a_log_reach_no_terminal_as_controls),
+                CASE(absurd_numbers_do_no_harm),
         };
 
         return RUN_CASES(argc, argv, "tamper", tests);

@@ -36,7 +36,12 @@ static const struct line_subject subject = {
 static struct triglog *open_log(const struct place *p, const char *slot, int pid, int64_t rotate_size)
 {
         struct triglog_options o = {
-                .dir = p->dir, .node = "n1.example", .slot = slot, .pstart = "5-abcd", .pid = pid, .boot = "b00t",
+                .dir = p->dir,
+                .node = "n1.example",
+                .slot = slot,
+                .pstart = "5-abcd",
+                .pid = pid,
+                .boot = "b00t",
                 .rotate_size = rotate_size,
         };
         struct triglog *t = NULL;
@@ -127,8 +132,18 @@ static size_t troubles(const struct evidence *e, const char *part)
 static void write_all_kinds(struct triglog *t)
 {
         struct plan_line plan = {
-                .task = "mail", .path = PATH_FLOCK, .kind = "every", .every_ms = 1000, .grace_ms = -1, .misfire = "skip",
-                .overlap = "drop", .scope = "auto", .shards = 1, .enabled = true, .rev = 1, .timeout_ms = 30000,
+                .task = "mail",
+                .path = PATH_FLOCK,
+                .kind = "every",
+                .every_ms = 1000,
+                .grace_ms = -1,
+                .misfire = "skip",
+                .overlap = "drop",
+                .scope = "auto",
+                .shards = 1,
+                .enabled = true,
+                .rev = 1,
+                .timeout_ms = 30000,
         };
 
         triglog_start(t, "worker", 1, "0.1.0", "c0nf", "2026a");
@@ -138,7 +153,8 @@ static void write_all_kinds(struct triglog *t)
         assert_int_equal(triglog_run(t, &subject, PATH_FLOCK, "7", "noop"), 0);
         triglog_child(t, &subject, 11, 12);
         triglog_finish(t, &subject, STATE_FAILED, CAUSE_STATUS, RESULT_NONE, 1234, NULL, "said \"no\"\n\xff");
-        triglog_range(t, "mail", "", 0, (struct instant) { 1 }, (struct instant) { 9 }, 3, STATE_SKIPPED, CAUSE_MISFIRE);
+        triglog_range(t, "mail", "", 0, (struct instant) {1}, (struct instant) {9}, 3, STATE_SKIPPED,
+                      CAUSE_MISFIRE);
         triglog_lease(t, &subject, "late");
         triglog_step(t, -5);
         triglog_stop(t, "drained", (struct instant) { 42 }, true);
@@ -175,8 +191,9 @@ static void all_kinds_of_lines_make_one_whole_chain(void **state)
         read_file(p, triglog_name(p->log), &b);
         assert_int_equal(count_of(&b, "\n"), 10);
         assert_int_equal(strncmp(b.data, "{\"e\":\"start\",\"n\":1,\"t\":\"", 23), 0);
-        assert_non_null(strstr(b.data, "\"path\":\"flock\",\"out\":\"granted\",\"fence\":\"7\",\"tok8\":\"01234567\","
-                                       "\"late_us\":213,\"store_ns\":5,\"h\":\""));
+        assert_non_null(strstr(b.data,
+                               "\"path\":\"flock\",\"out\":\"granted\",\"fence\":\"7\",\"tok8\":\"01234567\","
+                               "\"late_us\":213,\"store_ns\":5,\"h\":\""));
         struct evidence *e = verify(p);
         assert_int_equal(troubles(e, "line"), 0);
         assert_int_equal(e->lines, 10);
@@ -201,7 +218,8 @@ static void the_file_is_private_and_never_taken_over(void **state)
 {
         struct place *p = *state;
         struct triglog *second = NULL;
-        struct triglog_options o = { .dir = p->dir, .node = "n1.example", .slot = "0", .pstart = "5-abcd", .pid = 1, .boot = "b" };
+        struct triglog_options o = {
+                .dir = p->dir, .node = "n1.example", .slot = "0", .pstart = "5-abcd", .pid = 1, .boot = "b"};
         struct stat st;
         char path[512];
         p->log = open_log(p, "0", 1, 0);
@@ -220,7 +238,8 @@ static void rotation_carries_number_and_hash_on(void **state)
 
         triglog_start(p->log, "worker", 1, "0.1.0", "", "");
         for (int i = 0; i < 200; i++) {
-                triglog_attempt(p->log, &subject, PATH_FLOCK, OUTCOME_DONE, NULL, NULL, i, CAUSE_NONE, (struct stamp) { 0 });
+                triglog_attempt(p->log, &subject, PATH_FLOCK, OUTCOME_DONE, NULL, NULL, i, CAUSE_NONE,
+                                (struct stamp) {0});
                 assert_int_equal(triglog_flush(p->log), 0);
         }
         assert_int_equal(triglog_rotate(p->log), 0);
@@ -240,8 +259,12 @@ static void rotation_carries_number_and_hash_on(void **state)
 static void every_file_says_the_plans_and_the_living(void **state)
 {
         struct place *p = *state;
-        struct plan_line plan = { .task = "mail", .path = PATH_FLOCK, .kind = "every", .every_ms = 1000, .shards = 1,
-                                  .enabled = true };
+        struct plan_line plan = {.task = "mail",
+                                 .path = PATH_FLOCK,
+                                 .kind = "every",
+                                 .every_ms = 1000,
+                                 .shards = 1,
+                                 .enabled = true};
         _cleanup_(buf_done) struct buf b = BUF_EMPTY;
         char path[512];
         p->log = open_log(p, "m", 1, 0);
@@ -343,7 +366,8 @@ static void an_unwritten_run_line_leaves_no_trace(void **state)
         evidence_free(e);
 }
 
-/* Nothing is pending then: without a line of its own the log would never find out that writing works again. */
+/* Nothing is pending then: without a line of its own the log would never find out that writing works again.
+ */
 static void the_log_finds_out_that_writing_works_again(void **state)
 {
         struct place *p = *state;
