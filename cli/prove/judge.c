@@ -335,7 +335,7 @@ static int take_range(struct judge *j, struct unit *u, const struct record *r)
         uint64_t count = 0;
         if (unit_window(j, u, &after, &upto) && last.ms > after)
                 count = plans_count(u->plans, u->shard,
-                                    (struct instant) {first.ms - 1 > after ? first.ms - 1 : after}, last);
+                                    (struct instant) { first.ms - 1 > after ? first.ms - 1 : after }, last);
         if (cause > 0 && cause < CAUSE_COUNT_)
                 row->given_up[cause] += count;
         if (r->e == EVENT_MISS)

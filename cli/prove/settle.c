@@ -57,8 +57,8 @@ static bool in_window(const struct judge *j, const struct unit *u, int64_t plann
         int64_t after, upto;
 
         return unit_window(j, u, &after, &upto) && planned_ms > after && planned_ms <= upto &&
-               plans_count(u->plans, u->shard, (struct instant) {planned_ms - 1},
-                           (struct instant) {planned_ms}) > 0;
+               plans_count(u->plans, u->shard, (struct instant) { planned_ms - 1 },
+                           (struct instant) { planned_ms }) > 0;
 }
 
 static void when_text(int64_t planned_ms, char ret[STAMP_TEXT])

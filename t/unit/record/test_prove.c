@@ -331,8 +331,8 @@ static void since_and_until_bound_what_is_judged(void **state)
         ten_seconds(s, "flock", 4);
         all_stop(s);
 
-        assert_int_equal(prove_with(s, &(struct judge_options) {.since_ms = BASE_MS + 5000,
-                                                               .until_ms = BASE_MS + 8000}),
+        assert_int_equal(prove_with(s, &(struct judge_options) { .since_ms = BASE_MS + 5000,
+                                                               .until_ms = BASE_MS + 8000 }),
                          0);
         assert_int_equal(row(s, "mail")->expected, 3);
         assert_int_equal(row(s, "mail")->runs, 3);

@@ -243,7 +243,7 @@ static void a_million_lines_are_read(void **state)
         struct evidence *e = evidence_new();
         assert_int_equal(evidence_gather(e, &dir, 1), 0);
         assert_int_equal(evidence_read(e), 0);
-        struct judge *j = judge_new(e, &(struct judge_options) {.since_ms = INT64_MIN, .until_ms = INT64_MAX});
+        struct judge *j = judge_new(e, &(struct judge_options) { .since_ms = INT64_MIN, .until_ms = INT64_MAX });
         assert_int_equal(merge_logs(e, j), 0);
         assert_int_equal(judge_end(j), 0);
         int64_t us = (clock_mono().ns - begun.ns) / NS_PER_US;
