@@ -115,7 +115,7 @@ int listener_open(struct listener *l, const char *run_dir, mode_t mode)
         }
         int n = snprintf(a.sun_path, sizeof(a.sun_path), "%s/onced.sock", run_dir);
         if (n < 0 || (size_t) n >= sizeof(a.sun_path))
-                return log_error(-ENAMETOOLONG, "run_dir: %s/onced.sock is longer than the %zu bytes of a socket's name",
+                return log_error(-ENAMETOOLONG, "run_dir: %s/onced.sock does not fit the %zu bytes of a socket's name",
                                  run_dir, sizeof(a.sun_path) - 1);
         int r = listener_bind(l, &a, mode);
         if (r < 0)

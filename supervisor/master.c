@@ -30,6 +30,14 @@
 
 #define GENERATION_FIRST 1
 
+/* What is polled, in the order in which it is answered. */
+enum watch { WATCH_LIFE, WATCH_TREE, WATCH_CHANNEL, WATCH_SIGNALS, WATCH_TIMER };
+
+struct watched {
+        enum watch what;
+        unsigned slot;                 /* of a life or a channel */
+};
+
 struct master {
         const struct config *config;
         struct ground ground;
@@ -38,8 +46,9 @@ struct master {
         struct ending ending;
         int signals, timer, log_fd;    /* owned; log_fd -1 while the log goes to stderr */
         int notify_fd;                 /* taken over; -1 none or done */
-        struct pollfd *polls;          /* owned */
-        size_t polls_room;
+        struct pollfd *polls;          /* owned, like what each entry stands for */
+        struct watched *watched;
+        size_t poll_count, polls_room;
         struct mono wake;              /* when the timer goes off */
         struct mono boot_deadline;     /* readiness is missed loudly, once; NEVER: ready or missed */
         bool announced, degraded, sweep_again;
@@ -138,35 +147,47 @@ static void read_signals(struct master *m)
         }
 }
 
-/* One entry of the poll set; -1 is skipped by the kernel. */
-static void poll_add(struct master *m, size_t at, int fd)
+/* -1 is left out: the kernel refuses more entries than descriptors are allowed, and most slots are empty. */
+static void poll_add(struct master *m, int fd, enum watch what, unsigned slot)
 {
-        m->polls[at] = (struct pollfd) { .fd = fd, .events = POLLIN };
+        if (fd < 0)
+                return;
+        m->polls[m->poll_count] = (struct pollfd) { .fd = fd, .events = POLLIN };
+        m->watched[m->poll_count++] = (struct watched) { what, slot };
 }
 
-/* Signals, timer, then pidfd and channel of each slot, then the trees of the dead. */
-static int poll_fill(struct master *m, size_t *ret_count)
+static int poll_room(struct master *m, size_t n)
+{
+        if (n <= m->polls_room)
+                return 0;
+        struct pollfd *p = realloc(m->polls, 2 * n * sizeof(*p));
+        if (!p)
+                return -ENOMEM;
+        m->polls = p;
+        struct watched *w = realloc(m->watched, 2 * n * sizeof(*w));
+        if (!w)
+                return -ENOMEM;
+        m->watched = w;
+        m->polls_room = 2 * n;
+        return 0;
+}
+
+static int poll_fill(struct master *m)
 {
         const struct crew *c = &m->crew;
-        size_t n = 2 + 2 * (c->workers_max + 1) + c->gones.count;
 
-        if (n > m->polls_room) {
-                struct pollfd *p = realloc(m->polls, 2 * n * sizeof(*p));
-                if (!p)
-                        return -ENOMEM;
-                m->polls = p;
-                m->polls_room = 2 * n;
-        }
-        size_t at = 0;
-        poll_add(m, at++, m->signals);
-        poll_add(m, at++, m->timer);
+        int r = poll_room(m, 2 + 2 * (c->workers_max + 1) + c->gones.count);
+        if (r < 0)
+                return r;
+        m->poll_count = 0;
+        poll_add(m, m->signals, WATCH_SIGNALS, 0);
+        poll_add(m, m->timer, WATCH_TIMER, 0);
         for (unsigned i = 0; i <= c->workers_max; i++) {
-                poll_add(m, at++, c->slots[i].pidfd);
-                poll_add(m, at++, c->slots[i].channel);
+                poll_add(m, c->slots[i].pidfd, WATCH_LIFE, i);
+                poll_add(m, c->slots[i].channel, WATCH_CHANNEL, i);
         }
         for (size_t i = 0; i < c->gones.count; i++)
-                poll_add(m, at++, c->gones.list[i].tree);
-        *ret_count = at;
+                poll_add(m, c->gones.list[i].tree, WATCH_TREE, 0);
         return 0;
 }
 
@@ -181,25 +202,37 @@ static void tree_ended(struct crew *c, int fd)
                 }
 }
 
-/* Deaths first: the next timer worker is not to wait for anything. */
-static void poll_answer(struct master *m, size_t count)
+static void answer(struct master *m, size_t at)
 {
-        struct crew *c = &m->crew;
-        const struct pollfd *children = m->polls + 2, *trees = children + 2 * (c->workers_max + 1);
+        struct slot *s = &m->crew.slots[m->watched[at].slot];
 
-        for (unsigned i = 0; i <= c->workers_max; i++)
-                if (children[2 * i].revents)
-                        (void) crew_reap(c, &c->slots[i]);
-        for (const struct pollfd *p = trees; p < m->polls + count; p++)
-                if (p->revents)
-                        tree_ended(c, p->fd);
-        for (unsigned i = 0; i <= c->workers_max; i++)
-                if (children[2 * i + 1].revents)
-                        crew_read(c, &c->slots[i]);
-        if (m->polls[0].revents)
+        switch (m->watched[at].what) {
+        case WATCH_LIFE:
+                (void) crew_reap(&m->crew, s);
+                break;
+        case WATCH_TREE:
+                tree_ended(&m->crew, m->polls[at].fd);
+                break;
+        case WATCH_CHANNEL:
+                crew_read(&m->crew, s);
+                break;
+        case WATCH_SIGNALS:
                 read_signals(m);
+                break;
+        case WATCH_TIMER:
+                break;   /* read when it is set anew */
+        }
+}
+
+/* In the order of enum watch, deaths first: the next timer worker is not to wait for anything. */
+static void poll_answer(struct master *m)
+{
+        for (int what = 0; what <= WATCH_TIMER; what++)
+                for (size_t i = 0; i < m->poll_count; i++)
+                        if (m->polls[i].revents && (int) m->watched[i].what == what)
+                                answer(m, i);
         if (m->sweep_again)
-                m->sweep_again = crew_sweep(c);
+                m->sweep_again = crew_sweep(&m->crew);
 }
 
 static void arm(struct master *m, struct mono now)
@@ -229,7 +262,8 @@ static void announce(struct master *m, struct mono now)
         if (!m->announced && crew_all_ready(c) && c->leader >= 0) {
                 m->announced = true;
                 m->boot_deadline = NEVER;
-                log_info("ready: %u workers, timer worker %d, %zu tasks", c->wanted, c->leader, m->config->task_count);
+                log_info("ready: %u workers, timer worker %d, %zu tasks", c->wanted, c->leader,
+                         m->config->task_count);
                 notify_manager("READY=1\nSTATUS=%u workers, timer worker %d", c->wanted, c->leader);
                 notify_fd_ready(m->notify_fd);
                 m->notify_fd = -1;
@@ -297,16 +331,16 @@ static void turn(struct master *m, struct mono now)
         publish(m);
 }
 
-/* Sleeps until something is there; 0 with the number of entries to look at. */
-static int wait_for_events(struct master *m, struct mono now, size_t *ret_count)
+/* Sleeps until something is there. */
+static int wait_for_events(struct master *m, struct mono now)
 {
         const struct timespec at_once = { 0 };
 
         arm(m, now);
-        int r = poll_fill(m, ret_count);
+        int r = poll_fill(m);
         if (r < 0)
                 return r;
-        if (ppoll(m->polls, *ret_count, m->sweep_again ? &at_once : NULL, NULL) < 0 && errno != EINTR)
+        if (ppoll(m->polls, m->poll_count, m->sweep_again ? &at_once : NULL, NULL) < 0 && errno != EINTR)
                 return -errno;
         now = clock_mono();
         if (hang_was_pause(m->wake, now)) {
@@ -320,17 +354,16 @@ static int wait_for_events(struct master *m, struct mono now, size_t *ret_count)
 static int run(struct master *m)
 {
         for (;;) {
-                size_t count = 0;
                 struct mono now = clock_mono();
                 turn(m, now);
                 if (m->ending.stage == STAGE_OVER)
                         return ending_code(&m->ending, &m->crew);
-                int r = wait_for_events(m, now, &count);
+                int r = wait_for_events(m, now);
                 if (r < 0) {
                         (void) log_error(r, "waiting for events");
                         return EXIT_OS;
                 }
-                poll_answer(m, count);
+                poll_answer(m);
         }
 }
 
@@ -413,6 +446,7 @@ static void finish(struct master *m)
                 if (fds[i] >= 0)
                         (void) close(fds[i]);
         free(m->polls);
+        free(m->watched);
         if (m->log_fd >= 0) {
                 (void) log_use_fd(STDERR_FILENO);
                 (void) close(m->log_fd);

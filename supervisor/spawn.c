@@ -17,6 +17,7 @@
 #include "common/cleanup.h"
 #include "common/exits.h"
 #include "common/log.h"
+#include "supervisor/verb.h"
 
 static int fd_order(const void *a, const void *b)
 {
@@ -40,21 +41,20 @@ int keep_only(int *fds, size_t count)
         return close_range(next, ~0u, 0) < 0 ? -errno : 0;
 }
 
-/* The master installs no handler, so that only ignored signals need their default back. Four stay ignored: a
- * terminal sends INT, QUIT and HUP to its whole group, where the master alone answers them; PIPE is an error
- * code of the write that met it. */
+/* The master installs no handler, so that only ignored signals need their default back. What the master reads as
+ * verbs stays ignored, except TERM: a terminal or a careless kill sends it to the whole group, and one answers.
+ * PIPE is an error code of the write that met it. */
 static void signals_as_born(void)
 {
-        static const int ignored[] = { SIGINT, SIGQUIT, SIGHUP, SIGPIPE };
         sigset_t none;
 
         for (int s = 1; s < NSIG; s++) {
                 struct sigaction a;
-                if (sigaction(s, NULL, &a) == 0 && a.sa_handler == SIG_IGN)
+                if (s == SIGPIPE || (s != SIGTERM && verb_of_signal(s) != VERB_NONE))
+                        (void) signal(s, SIG_IGN);
+                else if (sigaction(s, NULL, &a) == 0 && a.sa_handler == SIG_IGN)
                         (void) signal(s, SIG_DFL);
         }
-        for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-                (void) signal(ignored[i], SIG_IGN);
         (void) sigemptyset(&none);
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
 }

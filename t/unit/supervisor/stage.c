@@ -28,17 +28,24 @@ int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
 static struct notes *notes;   /* inherited by the children */
 
-static int count_fds(void)
+static int count_fds(pid_t pid)
 {
+        char path[40];
         struct dirent *e;
         int n = 0;
-        DIR *d = opendir("/proc/self/fd");
 
+        (void) snprintf(path, sizeof(path), "/proc/%d/fd", (int) pid);
+        DIR *d = opendir(path);
         while (d && (e = readdir(d)))
                 n += e->d_name[0] != '.';
         if (d)
                 (void) closedir(d);
-        return n - 1;   /* the folder's own */
+        return n - (pid == getpid());   /* the folder's own */
+}
+
+int stage_master_fds(const struct stage *s)
+{
+        return count_fds(s->master);
 }
 
 static void say(const struct birth *b, enum message_type type, uint64_t value, const struct message *echo)
@@ -92,7 +99,7 @@ static void note_birth(const struct birth *b, unsigned at)
         (void) sigaction(SIGTERM, NULL, &a);
         notes->term_default[at] = a.sa_handler == SIG_DFL;
         notes->ppid[at] = getppid();
-        notes->fds[at] = count_fds();
+        notes->fds[at] = count_fds(getpid());
         memcpy(notes->owner[at], b->owner, sizeof(b->owner));
         notes->births[at]++;
         notes->pid[at] = getpid();
@@ -390,7 +397,8 @@ bool stage_roster_has(const struct stage *s, const char *text)
         while (d && !found && (e = readdir(d))) {
                 _cleanup_(buf_done) struct buf b = BUF_EMPTY;
                 _cleanup_(freep) char *path = path_join(folder, e->d_name);
-                found = strstr(e->d_name, ".m.") && file_read(path, 1 << 24, &b) == 0 && b.len && strstr(b.data, text);
+                found = strstr(e->d_name, ".m.") && file_read(path, 1 << 24, &b) == 0 && b.len &&
+                        strstr(b.data, text);
         }
         if (d)
                 (void) closedir(d);

@@ -35,7 +35,8 @@ struct told {
 /* Shared between test, master and children. */
 struct notes {
         _Atomic int play[SLOTS];
-        _Atomic int pid[SLOTS], births[SLOTS], readies[SLOTS], leads[SLOTS], drains[SLOTS], stops[SLOTS], reopens[SLOTS], log_fds[SLOTS];
+        _Atomic int pid[SLOTS], births[SLOTS], readies[SLOTS], leads[SLOTS];
+        _Atomic int drains[SLOTS], stops[SLOTS], reopens[SLOTS], log_fds[SLOTS];
         _Atomic int leader;           /* who was told last, -1 */
         _Atomic bool mute;            /* GONE is noted and not answered */
         _Atomic bool keeper;          /* a new worker starts a process that holds lock and tree pipe */
@@ -69,6 +70,7 @@ int stage_code(pid_t pid);
 /* This process, a fork, becomes the master and ends as it; `passed` >= 0 becomes descriptor 3. */
 void stage_become_master(struct stage *s, int passed) __attribute__((noreturn));
 
+int stage_master_fds(const struct stage *s);    /* how many the master has open */
 bool stage_alive(pid_t pid);                    /* and no zombie */
 const struct told *stage_told(const struct stage *s, const char *owner, unsigned trees_gone);
 struct master_facts stage_facts(struct stage *s);   /* fresh ones, from the console */

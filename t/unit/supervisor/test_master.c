@@ -6,12 +6,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "common/channel/channel.h"
+#include "common/cleanup.h"
 #include "common/exits.h"
 
 static void ready_is_said_when_all_are(void **state)
@@ -68,6 +70,48 @@ static void a_child_is_born_by_the_list(void **state)
         assert_int_equal(s.notes->blocked[0], 0);
         assert_int_equal(s.notes->term_default[0], 1);
         assert_int_equal(s.notes->ppid[0], s.master);
+        stage_close(&s);
+}
+
+static void signals_of_a_group_are_the_masters_alone(void **state)
+{
+        (void) state;
+        static const int signals[] = { SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH };
+        struct stage s;
+
+        stage_open(&s, 1);
+        stage_start(&s);
+        assert_true(stage_ready(&s));
+        for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+                (void) kill(s.notes->pid[0], signals[i]);
+                (void) kill(s.notes->pid[CONSOLE], signals[i]);
+        }
+        (void) stage_facts(&s);   /* the console lives on */
+        (void) kill(s.master, SIGTERM);
+        assert_int_equal(stage_end(&s), EXIT_FINE);
+        assert_int_equal(s.notes->drains[0], 1);
+        assert_int_equal(s.notes->births[0] + s.notes->births[CONSOLE], 2);
+        stage_close(&s);
+}
+
+static void a_birth_that_fails_is_tried_again(void **state)
+{
+        (void) state;
+        struct stage s;
+        struct rlimit before, none;
+
+        stage_open(&s, 2);
+        stage_start(&s);
+        assert_true(stage_ready(&s));
+        assert_int_equal(prlimit(s.master, RLIMIT_NOFILE, NULL, &before), 0);
+        none = before;
+        none.rlim_cur = 10;   /* below the open ones, above the number of those polled */
+        assert_int_equal(prlimit(s.master, RLIMIT_NOFILE, &none, NULL), 0);
+        (void) kill(s.notes->pid[1], SIGKILL);
+        UNTIL(stage_log_has(&s, "worker 1 cannot be started"));
+        assert_int_equal(s.notes->births[1], 1);
+        assert_int_equal(prlimit(s.master, RLIMIT_NOFILE, &before, NULL), 0);
+        UNTIL(s.notes->readies[1] == 2);
         stage_close(&s);
 }
 
@@ -174,6 +218,7 @@ static void more_deaths_than_places_stop_no_birth(void **state)
         s.notes->mute = true;
         stage_start(&s);
         assert_true(stage_ready(&s));
+        int fds = stage_master_fds(&s);
         for (int life = 1; life <= 5; life++) {
                 for (int i = 0; i < 8; i++)
                         UNTIL(s.notes->readies[i] == life);
@@ -187,6 +232,7 @@ static void more_deaths_than_places_stop_no_birth(void **state)
         s.notes->told_count = 0;
         (void) kill(s.notes->pid[s.notes->leader], SIGKILL);
         UNTIL(s.notes->told_count >= 40);   /* none of them was forgotten */
+        UNTIL(stage_master_fds(&s) == fds);  /* and none left a descriptor behind */
         stage_close(&s);
 }
 
@@ -355,6 +401,8 @@ int main(int argc, char **argv)
                 cmocka_unit_test(ready_is_said_when_all_are),
                 cmocka_unit_test(a_silent_worker_keeps_ready_back),
                 cmocka_unit_test(a_child_is_born_by_the_list),
+                cmocka_unit_test(signals_of_a_group_are_the_masters_alone),
+                cmocka_unit_test(a_birth_that_fails_is_tried_again),
                 cmocka_unit_test(a_killed_worker_is_replaced_and_its_death_told),
                 cmocka_unit_test(another_leads_without_waiting_for_the_successor),
                 cmocka_unit_test(an_unanswered_death_is_told_to_the_next_leader),
