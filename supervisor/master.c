@@ -5,13 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -22,6 +19,7 @@
 #include "common/record/triglog.h"
 #include "supervisor/crew.h"
 #include "supervisor/ending.h"
+#include "supervisor/events.h"
 #include "supervisor/ground.h"
 #include "supervisor/hang.h"
 #include "supervisor/listener.h"
@@ -30,26 +28,15 @@
 
 #define GENERATION_FIRST 1
 
-/* What is polled, in the order in which it is answered. */
-enum watch { WATCH_LIFE, WATCH_TREE, WATCH_CHANNEL, WATCH_SIGNALS, WATCH_TIMER };
-
-struct watched {
-        enum watch what;
-        unsigned slot;                 /* of a life or a channel */
-};
-
 struct master {
         const struct config *config;
         struct ground ground;
         struct listener listener;
         struct crew crew;
         struct ending ending;
-        int signals, timer, log_fd;    /* owned; log_fd -1 while the log goes to stderr */
+        struct events events;
+        int log_fd;                    /* owned; -1 while the log goes to stderr */
         int notify_fd;                 /* taken over; -1 none or done */
-        struct pollfd *polls;          /* owned, like what each entry stands for */
-        struct watched *watched;
-        size_t poll_count, polls_room;
-        struct mono wake;              /* when the timer goes off */
         struct mono boot_deadline;     /* readiness is missed loudly, once; NEVER: ready or missed */
         bool announced, degraded, sweep_again;
         int64_t watchdog_ms;           /* 0: none */
@@ -138,57 +125,13 @@ static void read_signals(struct master *m)
         struct signalfd_siginfo info;
 
         /* Signals of one kind coalesce, so there are few to read. */
-        while (read(m->signals, &info, sizeof(info)) == (ssize_t) sizeof(info)) {
+        while (read(m->events.signals, &info, sizeof(info)) == (ssize_t) sizeof(info)) {
                 enum verb verb = verb_of_signal((int) info.ssi_signo);
                 if (verb != VERB_NONE)
                         on_verb(m, verb);
                 else if (info.ssi_signo == SIGCHLD)
                         m->sweep_again = true;
         }
-}
-
-/* -1 is left out: the kernel refuses more entries than descriptors are allowed, and most slots are empty. */
-static void poll_add(struct master *m, int fd, enum watch what, unsigned slot)
-{
-        if (fd < 0)
-                return;
-        m->polls[m->poll_count] = (struct pollfd) { .fd = fd, .events = POLLIN };
-        m->watched[m->poll_count++] = (struct watched) { what, slot };
-}
-
-static int poll_room(struct master *m, size_t n)
-{
-        if (n <= m->polls_room)
-                return 0;
-        struct pollfd *p = realloc(m->polls, 2 * n * sizeof(*p));
-        if (!p)
-                return -ENOMEM;
-        m->polls = p;
-        struct watched *w = realloc(m->watched, 2 * n * sizeof(*w));
-        if (!w)
-                return -ENOMEM;
-        m->watched = w;
-        m->polls_room = 2 * n;
-        return 0;
-}
-
-static int poll_fill(struct master *m)
-{
-        const struct crew *c = &m->crew;
-
-        int r = poll_room(m, 2 + 2 * (c->workers_max + 1) + c->gones.count);
-        if (r < 0)
-                return r;
-        m->poll_count = 0;
-        poll_add(m, m->signals, WATCH_SIGNALS, 0);
-        poll_add(m, m->timer, WATCH_TIMER, 0);
-        for (unsigned i = 0; i <= c->workers_max; i++) {
-                poll_add(m, c->slots[i].pidfd, WATCH_LIFE, i);
-                poll_add(m, c->slots[i].channel, WATCH_CHANNEL, i);
-        }
-        for (size_t i = 0; i < c->gones.count; i++)
-                poll_add(m, c->gones.list[i].tree, WATCH_TREE, 0);
-        return 0;
 }
 
 /* Found by descriptor: an entry of the list may have moved while deaths were handled, but its tree, still open,
@@ -202,16 +145,17 @@ static void tree_ended(struct crew *c, int fd)
                 }
 }
 
-static void answer(struct master *m, size_t at)
+static void on_event(void *arg, enum watch what, unsigned slot, int fd)
 {
-        struct slot *s = &m->crew.slots[m->watched[at].slot];
+        struct master *m = arg;
+        struct slot *s = &m->crew.slots[slot];
 
-        switch (m->watched[at].what) {
+        switch (what) {
         case WATCH_LIFE:
                 (void) crew_reap(&m->crew, s);
                 break;
         case WATCH_TREE:
-                tree_ended(&m->crew, m->polls[at].fd);
+                tree_ended(&m->crew, fd);
                 break;
         case WATCH_CHANNEL:
                 crew_read(&m->crew, s);
@@ -220,39 +164,24 @@ static void answer(struct master *m, size_t at)
                 read_signals(m);
                 break;
         case WATCH_TIMER:
-                break;   /* read when it is set anew */
+                break;   /* it woke us: that is all */
         }
 }
 
-/* In the order of enum watch, deaths first: the next timer worker is not to wait for anything. */
-static void poll_answer(struct master *m)
+static int watch_all(struct master *m)
 {
-        for (int what = 0; what <= WATCH_TIMER; what++)
-                for (size_t i = 0; i < m->poll_count; i++)
-                        if (m->polls[i].revents && (int) m->watched[i].what == what)
-                                answer(m, i);
-        if (m->sweep_again)
-                m->sweep_again = crew_sweep(&m->crew);
-}
+        const struct crew *c = &m->crew;
 
-static void arm(struct master *m, struct mono now)
-{
-        struct itimerspec at = { 0 };
-        uint64_t expirations;
-        struct mono next = crew_next(&m->crew, now), end = ending_next(&m->ending);
-
-        if (end.ns < next.ns)
-                next = end;
-        if (m->watchdog_ms && m->watchdog_due.ns < next.ns)
-                next = m->watchdog_due;
-        m->wake = next.ns > now.ns ? next : now;
-        int64_t ns = m->wake.ns > 0 ? m->wake.ns : 1;   /* 0 would disarm it */
-        at.it_value.tv_sec = ns / NS_PER_S;
-        at.it_value.tv_nsec = ns % NS_PER_S;
-        if (read(m->timer, &expirations, sizeof(expirations)) < 0) {
-                /* it had not gone off */
+        int r = events_clear(&m->events, 2 * (c->workers_max + 1) + c->gones.count);
+        if (r < 0)
+                return r;
+        for (unsigned i = 0; i <= c->workers_max; i++) {
+                events_watch(&m->events, c->slots[i].pidfd, WATCH_LIFE, i);
+                events_watch(&m->events, c->slots[i].channel, WATCH_CHANNEL, i);
         }
-        (void) timerfd_settime(m->timer, TFD_TIMER_ABSTIME, &at, NULL);
+        for (size_t i = 0; i < c->gones.count; i++)
+                events_watch(&m->events, c->gones.list[i].tree, WATCH_TREE, 0);
+        return 0;
 }
 
 static void announce(struct master *m, struct mono now)
@@ -331,23 +260,36 @@ static void turn(struct master *m, struct mono now)
         publish(m);
 }
 
-/* Sleeps until something is there. */
-static int wait_for_events(struct master *m, struct mono now)
+static struct mono next_due(const struct master *m, struct mono now)
 {
-        const struct timespec at_once = { 0 };
+        struct mono next = crew_next(&m->crew, now), end = ending_next(&m->ending);
 
-        arm(m, now);
-        int r = poll_fill(m);
+        if (end.ns < next.ns)
+                next = end;
+        if (m->watchdog_ms && m->watchdog_due.ns < next.ns)
+                next = m->watchdog_due;
+        return next.ns > now.ns ? next : now;
+}
+
+/* Sleeps until something is there, and answers it. */
+static int wait_and_answer(struct master *m, struct mono now)
+{
+        struct mono wake = next_due(m, now);
+
+        int r = watch_all(m);
+        if (r == 0)
+                r = events_wait(&m->events, wake, m->sweep_again);
         if (r < 0)
                 return r;
-        if (ppoll(m->polls, m->poll_count, m->sweep_again ? &at_once : NULL, NULL) < 0 && errno != EINTR)
-                return -errno;
         now = clock_mono();
-        if (hang_was_pause(m->wake, now)) {
+        if (hang_was_pause(wake, now)) {
                 (void) log_warning(0, "this process stood still for %lld ms; all beats are counted from now",
-                                   (long long) mono_since_ms(m->wake, now));
+                                   (long long) mono_since_ms(wake, now));
                 m->crew.counted_from = now;
         }
+        events_answer(&m->events, on_event, m);
+        if (m->sweep_again)
+                m->sweep_again = crew_sweep(&m->crew);
         return 0;
 }
 
@@ -358,12 +300,11 @@ static int run(struct master *m)
                 turn(m, now);
                 if (m->ending.stage == STAGE_OVER)
                         return ending_code(&m->ending, &m->crew);
-                int r = wait_for_events(m, now);
+                int r = wait_and_answer(m, now);
                 if (r < 0) {
                         (void) log_error(r, "waiting for events");
                         return EXIT_OS;
                 }
-                poll_answer(m);
         }
 }
 
@@ -382,20 +323,6 @@ static int roster_open(struct master *m)
         triglog_start(m->crew.roster, "master", GENERATION_FIRST, ONCED_VERSION, m->config->hash, "");
         r = triglog_flush(m->crew.roster);
         return r < 0 ? log_error(r, "log.dir: the roster in %s cannot be written", g->triggers) : 0;
-}
-
-static int events_open(struct master *m)
-{
-        sigset_t s;
-
-        verb_signals(&s);
-        m->signals = signalfd(-1, &s, SFD_CLOEXEC | SFD_NONBLOCK);
-        if (m->signals < 0)
-                return log_error(-errno, "signalfd");
-        m->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (m->timer < 0)
-                return log_error(-errno, "timerfd");
-        return 0;
 }
 
 /* All that can fail before the first fork; an exit code. `ret_go`: false when told to stop meanwhile. */
@@ -425,8 +352,13 @@ static int prepare(struct master *m, const struct master_options *o, bool *ret_g
         }
         if (roster_open(m) < 0)
                 return EXIT_CANTCREAT;
-        if (events_open(m) < 0)
+        sigset_t signals;
+        verb_signals(&signals);
+        r = events_open(&m->events, &signals);
+        if (r < 0) {
+                (void) log_error(r, "signalfd, timerfd");
                 return EXIT_OS;
+        }
         *ret_go = true;
         return EXIT_FINE;
 }
@@ -441,12 +373,9 @@ static void finish(struct master *m)
         crew_done(&m->crew);
         listener_close(&m->listener);
         ground_done(&m->ground);
-        const int fds[] = { m->signals, m->timer, m->notify_fd };
-        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-                if (fds[i] >= 0)
-                        (void) close(fds[i]);
-        free(m->polls);
-        free(m->watched);
+        events_close(&m->events);
+        if (m->notify_fd >= 0)
+                (void) close(m->notify_fd);
         if (m->log_fd >= 0) {
                 (void) log_use_fd(STDERR_FILENO);
                 (void) close(m->log_fd);
@@ -456,7 +385,7 @@ static void finish(struct master *m)
 int master_run(const struct master_options *o)
 {
         struct master m = {
-                .config = o->config, .signals = -1, .timer = -1, .log_fd = -1, .notify_fd = o->notify_fd,
+                .config = o->config, .events = { .signals = -1, .timer = -1 }, .log_fd = -1, .notify_fd = o->notify_fd,
                 .listener = { .fd = -1 }, .ground = { .node_lock = -1 },
                 .crew = { .ground = &m.ground, .on_verb = on_verb, .arg = &m },
         };

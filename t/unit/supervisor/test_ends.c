@@ -152,6 +152,7 @@ static void children_end_with_a_killed_master_and_the_next_one_begins(void **sta
         int pids[3];
 
         stage_open(&s, 2);
+        s.notes->play[1] = PLAY_DEAF;        /* one that cannot see its channel's end */
         stage_start(&s);
         assert_true(stage_ready(&s));
         for (int i = 0; i < 2; i++)
@@ -161,6 +162,7 @@ static void children_end_with_a_killed_master_and_the_next_one_begins(void **sta
         assert_int_equal(stage_end(&s), -SIGKILL);
         for (int i = 0; i < 3; i++)
                 UNTIL(!stage_alive(pids[i]));
+        s.notes->play[1] = PLAY_FAIR;
         stage_start(&s);                     /* over stale lock, socket and logs */
         assert_true(stage_ready(&s));
         (void) kill(s.master, SIGTERM);

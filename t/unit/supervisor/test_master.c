@@ -76,7 +76,9 @@ static void a_child_is_born_by_the_list(void **state)
 static void signals_of_a_group_are_the_masters_alone(void **state)
 {
         (void) state;
-        static const int signals[] = { SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH };
+        static const int signals[] = {
+                SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGTTIN, SIGTTOU, SIGPIPE, SIGWINCH,
+        };
         struct stage s;
 
         stage_open(&s, 1);
