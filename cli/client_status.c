@@ -38,7 +38,8 @@ static void workers_row(struct table *t, const json_t *workers, const json_t *ti
                         len += snprintf(more + len, sizeof(more) - (size_t) len, ", %d %s",
                                         (int) member_integer(workers, kinds[i]), kinds[i]);
         table_cell(t, "workers");
-        table_format(t, N " of " N " ready%s", member_integer(workers, "ready"), member_integer(workers, "wanted"), more);
+        table_format(t, N " of " N " ready%s", member_integer(workers, "ready"), member_integer(workers, "wanted"),
+                     more);
         table_cell(t, "timer worker");
         if (json_is_integer(timer))
                 table_format(t, N, json_integer_value(timer));

@@ -176,7 +176,7 @@ static int api_begin(struct console *c)
 
         if (r < 0)
                 return log_error(r, "api");
-        r = server_open(&c->loop, b->listener, c->api, &c->server);
+        r = server_open(&c->loop, b->listener, c->api, SERVER_LIMITS, &c->server);
         if (r < 0)
                 return log_error(r, "api: serving its socket");
         return 0;

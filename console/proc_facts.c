@@ -24,7 +24,9 @@ int proc_stat_parse(const char *text, struct proc_facts *ret)
         unsigned long utime, stime;
         long rss;
 
-        if (!p || sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %*u %*u %ld",
+        if (!p || sscanf(p + 1,
+                         " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu"
+                         " %*d %*d %*d %*d %*d %*d %*u %*u %ld",
                          &utime, &stime, &rss) != 3)
                 return -EINVAL;
         long ticks = sysconf(_SC_CLK_TCK);

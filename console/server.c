@@ -23,12 +23,12 @@
 
 /* At its limit the library stops listening, and listens again only at the turn after one in which connections
  * have ended: with nobody left to speak that turn would never come. So a crowded server gets turns by the clock. */
-#define CROWD         (SERVER_CONNECTIONS / 2)
 #define CROWD_TURN_MS 20
 
 struct server {
         struct MHD_Daemon *daemon;
         struct api *api;             /* borrowed */
+        struct server_limits limits;
         uv_poll_t poll;
         uv_timer_t timer;
         unsigned open_handles;
@@ -47,20 +47,20 @@ struct exchange {
 
 static void on_timeout(uv_timer_t *timer);
 
-static unsigned connections(const struct server *s)
+static bool is_crowded(const struct server *s)
 {
         const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
 
-        return info ? info->num_connections : 0;
+        return info && info->num_connections >= s->limits.connections / 2;
 }
 
 static void server_run(struct server *s)
 {
         MHD_UNSIGNED_LONG_LONG ms;
-        bool crowded = connections(s) >= CROWD;
+        bool crowded = is_crowded(s);
 
         (void) MHD_run(s->daemon);
-        crowded |= connections(s) >= CROWD;
+        crowded |= is_crowded(s);
         bool timed = MHD_get_timeout(s->daemon, &ms) == MHD_YES;
         if (crowded && (!timed || ms > CROWD_TURN_MS)) {
                 timed = true;
@@ -215,8 +215,8 @@ static int daemon_start(struct server *s, int listener)
         s->daemon = MHD_start_daemon(
                 MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
                 MHD_OPTION_LISTEN_SOCKET, (MHD_socket) listener,
-                MHD_OPTION_CONNECTION_LIMIT, (unsigned) SERVER_CONNECTIONS,
-                MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) SERVER_IDLE_S,
+                MHD_OPTION_CONNECTION_LIMIT, s->limits.connections,
+                MHD_OPTION_CONNECTION_TIMEOUT, s->limits.idle_s,
                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) SERVER_MEMORY,
                 MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
                 MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
@@ -252,7 +252,7 @@ static int watch(uv_loop_t *loop, struct server *s)
         return uv_poll_start(&s->poll, UV_READABLE, on_event);
 }
 
-int server_open(uv_loop_t *loop, int listener, struct api *api, struct server **ret)
+int server_open(uv_loop_t *loop, int listener, struct api *api, struct server_limits limits, struct server **ret)
 {
         struct server *s = calloc(1, sizeof(*s));
         int r;
@@ -260,6 +260,7 @@ int server_open(uv_loop_t *loop, int listener, struct api *api, struct server **
         if (!s)
                 return -ENOMEM;
         s->api = api;
+        s->limits = limits;
         /* Several processes may stand at one listener, one after the other: accepting must not wait. */
         r = fd_nonblock(listener);
         if (r >= 0)

@@ -154,6 +154,12 @@ static int listen_at(const char *path)
         return fd;
 }
 
+void world_listen(struct world *w)
+{
+        if (w->listener < 0)
+                w->listener = listen_at(w->socket);
+}
+
 /* There when the address sanitizer is: what the console has not freed is a failure of its own. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
@@ -191,8 +197,7 @@ int world_console(struct world *w, int *ret_pid)
         assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
         b.place = (unsigned) place;
         b.channel = pair[1];
-        if (w->listener < 0)
-                w->listener = listen_at(w->socket);
+        world_listen(w);
         b.listener = w->listener;
         (void) snprintf(b.owner, sizeof(b.owner), "%s.c.1.1-0000", NODE);
         log_setup(LOG_LEVEL_WARNING, LOG_FORMAT_TEXT);

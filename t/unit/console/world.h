@@ -32,6 +32,9 @@ unsigned world_add(struct world *w, enum place_role role, unsigned slot, uint32_
 /* The master is this process; `ready` and `draining` as given. */
 void world_master(struct world *w, bool ready, bool draining);
 
+/* Listens at `w->socket`. */
+void world_listen(struct world *w);
+
 /* Starts the console in a child on `w->socket`; its messages are at the returned end of a channel. The pid goes to
  * *ret_pid. Waits for READY. */
 int world_console(struct world *w, int *ret_pid);
