@@ -72,14 +72,17 @@ static bool grace_is_over(const struct claim *c)
         return stamp_instant(clock_wall()).ms > c->planned.ms + c->grace_ms;
 }
 
-/* The token may be alive in the store: it is asked for again, or made void. */
+/* The token may be alive in the store: it is asked for again, or made void. A gap alone starts nothing, so there
+ * is nothing to make void: it is asked for until it is known who wrote it. */
 static void go_on_unsure(struct claim *c)
 {
-        if (c->given_up) {
+        bool is_gap_alone = instant_is_none(c->planned);
+
+        if (c->given_up || (is_gap_alone && c->hurried)) {
                 ask_end(c, OUTCOME_DOWN, c->why);
                 return;
         }
-        bool void_it = c->hurried || grace_is_over(c);
+        bool void_it = !is_gap_alone && (c->hurried || grace_is_over(c));
         ask_wait(claimer_of(c), c, next_backoff_ms(c), void_it ? send_revoke : send_claim);
 }
 
@@ -104,21 +107,19 @@ static void on_revoked(struct ledger_call *call)
                 return;
         }
 
-        c->answer.cursor = out.cursor;
         switch (out.revoked) {
         case REVOKED_WAIT:
                 go_on_unsure(c);
                 return;
         case REVOKED_FREE:
+                c->answer.cursor = out.cursor;
                 ask_end(c, OUTCOME_DOWN, c->why);
                 return;
         case REVOKED_ABANDONED:
-                c->answer.state = STATE_MISSED;
-                c->answer.cause = CAUSE_ABANDONED;
-                ask_end(c, OUTCOME_DECIDED, c->why);
-                return;
         case REVOKED_DECIDED:
-                ask_end(c, OUTCOME_DONE, c->why);
+                /* Nothing can be started by this token any more. What it decided before is said again to
+                 * who asks with it, and gets its line: a record without one would look like a loss. */
+                send_claim(c);
                 return;
         }
 }
@@ -131,7 +132,9 @@ static void send_revoke(struct claim *c)
         call->in.revoke = (struct revoke_in) {
                 .unit = unit_key(c->unit),
                 .occ = c->occ, .token = c->token,
-                .planned = c->planned, .expect = c->expect,
+                .planned = c->planned,
+                /* A gap is written by a claim alone: the cursor must not be moved over one by a revoke. */
+                .expect = c->gap.count ? INSTANT_NONE : c->expect,
                 .not_after = c->not_after,
                 .grace_ms = c->grace_ms,
         };
@@ -142,7 +145,6 @@ static void send_revoke(struct claim *c)
 static void on_claim_answer(struct ledger_call *call)
 {
         struct claim *c = call->arg;
-        bool is_gap_alone = instant_is_none(c->planned);
 
         c->in_flight = false;
         if (call->error == 0) {
@@ -156,8 +158,7 @@ static void on_claim_answer(struct ledger_call *call)
         }
 
         (void) snprintf(c->why, sizeof(c->why), "%s", call->why[0] ? call->why : strerror(-call->error));
-        /* A gap alone is a compare-and-set: asked again after all, it is MOVED. There is nothing to revoke. */
-        if (call->error == -ETIMEDOUT && !is_gap_alone)
+        if (call->error == -ETIMEDOUT)
                 c->unsure = true;
         enum outcome outcome = call->error == -EUCLEAN ? OUTCOME_HALTED : OUTCOME_DOWN;
         bool canceled = call->error == -ECANCELED;
@@ -222,7 +223,7 @@ void ask_hurry(struct claimer *cr, struct claim *c)
         c->wait_over = NULL;
         if (!c->unsure)
                 ask_end(c, OUTCOME_LOST_LOCAL, "");
-        else if (c->given_up)
+        else if (c->given_up || instant_is_none(c->planned))
                 ask_end(c, OUTCOME_DOWN, c->why);
         else
                 send_revoke(c);

@@ -167,8 +167,13 @@ static void beyond_grace_the_token_is_revoked(void **state)
         until_called(1);
         assert_int_equal(rig_call(r)->in.revoke.not_after.ms, not_after.ms);
         revoke_call(REVOKED_ABANDONED);
+        assert_int_equal(done_count, 0);
+        assert_int_equal(rig_call(r)->op, LEDGER_CLAIM);
+        assert_string_equal(rig_call(r)->in.claim.token, "token");
+        rig_call(r)->out.claim.state = STATE_MISSED;
+        rig_call(r)->out.claim.cause = CAUSE_ABANDONED;
+        answer_call(OUTCOME_DECIDED);
         assert_int_equal(done_count, 1);
-        assert_int_equal(c->answer.outcome, OUTCOME_DECIDED);
         assert_int_equal(c->answer.cause, CAUSE_ABANDONED);
         assert_int_equal(c->answer.state, STATE_MISSED);
 }
@@ -198,7 +203,21 @@ static void drain_revokes_what_is_unanswered(void **state)
         claim_hurry(claimer, c, false);
         assert_int_equal(r->call_count, 2);
         revoke_call(REVOKED_DECIDED);
+        answer_call(OUTCOME_DONE);
+        assert_int_equal(done_count, 1);
         assert_int_equal(c->answer.outcome, OUTCOME_DONE);
+}
+
+static void revoke_never_moves_the_cursor_over_a_gap(void **state)
+{
+        (void) state;
+        begin(&claim_dedicated);
+        c->gap.count = 2;
+        rig_answer_call(r, -ETIMEDOUT);
+        claim_hurry(claimer, c, false);
+        assert_true(instant_is_none(rig_call(r)->in.revoke.expect));
+        revoke_call(REVOKED_FREE);
+        assert_int_equal(c->answer.outcome, OUTCOME_DOWN);
 }
 
 static void stop_gives_up_what_is_unanswered(void **state)
@@ -222,7 +241,7 @@ static void stop_waits_for_a_request_on_its_way(void **state)
         assert_int_equal(c->answer.outcome, OUTCOME_DOWN);
 }
 
-static void gap_alone_has_nothing_to_revoke(void **state)
+static void gap_alone_is_asked_until_it_is_answered(void **state)
 {
         (void) state;
         begin(&claim_dedicated);
@@ -231,8 +250,13 @@ static void gap_alone_has_nothing_to_revoke(void **state)
         done_count = 0;
         claim_ask(claimer, c);
         rig_answer_call(r, -ETIMEDOUT);
+        until_called(2);
+        assert_int_equal(rig_call(r)->op, LEDGER_CLAIM);
+        rig_answer_call(r, -ETIMEDOUT);
+        claim_hurry(claimer, c, false);
         assert_int_equal(done_count, 1);
         assert_int_equal(c->answer.outcome, OUTCOME_DOWN);
+        assert_int_equal(r->call_count, 3);
 }
 
 /* Run locks. */
@@ -532,7 +556,8 @@ int main(int argc, char **argv)
                 CASE(drain_revokes_what_is_unanswered),
                 CASE(stop_gives_up_what_is_unanswered),
                 CASE(stop_waits_for_a_request_on_its_way),
-                CASE(gap_alone_has_nothing_to_revoke),
+                CASE(gap_alone_is_asked_until_it_is_answered),
+                CASE(revoke_never_moves_the_cursor_over_a_gap),
                 CASE(lock_is_held_from_the_claim_to_the_release),
                 CASE(lock_of_concurrent_is_free_after_the_claim),
                 CASE(lock_of_a_refused_claim_is_free),
