@@ -172,7 +172,7 @@ void spine_ledger_up(struct spine *s, struct job *jobs, size_t count, const stru
 }
 
 /* The smallest planned instant that was not handed to an attempt here; `now` when there is none before. */
-static struct instant ceased_at(const struct spine *s, const struct job *jobs, size_t count, struct instant now)
+static struct instant ceased_at(const struct job *jobs, size_t count, struct instant now)
 {
         struct instant ceased = now, next;
 
@@ -181,11 +181,12 @@ static struct instant ceased_at(const struct spine *s, const struct job *jobs, s
                         const struct unit *u = &jobs[i].units[k];
                         if (!u->node.index && !u->claiming)
                                 continue;
-                        if (schedule_next(&jobs[i].task->schedule, unit_handed(u), &next) == 0 &&
+                        /* What was tried in vain is as good as not tried: nobody may have decided it. */
+                        struct instant from = u->trouble != CAUSE_NONE ? u->cursor : unit_handed(u);
+                        if (schedule_next(&jobs[i].task->schedule, from, &next) == 0 &&
                             next.ms < ceased.ms)
                                 ceased = next;
                 }
-        (void) s;
         return ceased;
 }
 
@@ -195,7 +196,7 @@ void spine_drain(struct spine *s, struct job *jobs, size_t count, struct stamp n
                 return;
 
         s->phase = SPINE_DRAINING;
-        s->ceased = ceased_at(s, jobs, count, stamp_instant(now));
+        s->ceased = ceased_at(jobs, count, stamp_instant(now));
         for (struct occurrence *o = s->all, *next; o; o = next) {
                 next = o->next;
                 occurrence_hurry(o);

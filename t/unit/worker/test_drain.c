@@ -48,6 +48,25 @@ static void drain_takes_nothing_new(void **state)
         assert_int_equal(r->spine.ceased.ms, rig_due(r).ms);
 }
 
+static void what_stays_undecided_is_not_ceased(void **state)
+{
+        (void) state;
+        rig_go(r);
+        drain();
+        assert_true(r->spine.ceased.ms > rig_due(r).ms);
+        rig_answer(r, OUTCOME_DOWN);
+        assert_int_equal(r->spine.ceased.ms, rig_due(r).ms);
+}
+
+static void what_was_tried_in_vain_is_not_ceased(void **state)
+{
+        (void) state;
+        rig_go(r);
+        rig_answer(r, OUTCOME_DOWN);
+        drain();
+        assert_int_equal(r->spine.ceased.ms, rig_due(r).ms);
+}
+
 static void drain_of_an_idle_worker_ceases_now(void **state)
 {
         (void) state;
@@ -258,6 +277,8 @@ int main(int argc, char **argv)
 {
         const struct CMUnitTest tests[] = {
                 CASE(drain_takes_nothing_new),
+                CASE(what_stays_undecided_is_not_ceased),
+                CASE(what_was_tried_in_vain_is_not_ceased),
                 CASE(drain_of_an_idle_worker_ceases_now),
                 CASE(granted_while_draining_runs_to_its_end),
                 CASE(drain_leaves_a_run_alone),
