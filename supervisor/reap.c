@@ -75,7 +75,7 @@ static void settle_begin(struct crew *c, struct slot *s)
 
 static void bury(struct crew *c, struct slot *s, int status)
 {
-        triglog_gone(c->roster, s->name, s->process.pid, s->process.start,
+        triglog_gone(c->roster, s->name, s->process.pid, s->process.start, s->said_ready,
                      WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
         (void) triglog_flush(c->roster);
         if (s->index < ARRAY_SIZE(c->facts.last_exit) && s->role == ROLE_WORKER)

@@ -54,8 +54,8 @@ void worker_on_registered(struct unit *u, void *arg)
 {
         struct worker *w = arg;
 
-        /* The local ledger's units wait until all are set up: claims would only slow that down. */
-        if (w->ready || u->of->ledger != w->local.ledger)
+        /* Nothing is asked for before READY: of a process that never said it the proof needs no log. */
+        if (w->ready)
                 spine_enlist(&w->spine, u, clock_wall());
 }
 
@@ -79,8 +79,7 @@ void worker_on_local_set_up(int error, const char *why, void *arg)
                 struct job *j = &w->jobs[i];
                 if (!j->ledger)
                         begin_unclaimed(j);
-                if (j->ledger != w->group.ledger || !j->ledger)
-                        enlist(w, j);
+                enlist(w, j);
         }
         channel_end_say(w->channel, MESSAGE_READY, 0, NULL, false);
 }

@@ -99,7 +99,7 @@ static int process_judge(struct evidence *e, const struct process *p, bool any_r
         if (p->kind != PROCESS_WORKER || r < 0)
                 return r;
         if (p->file_count == 0)
-                return p->born ? without_log(e, p) : 0;
+                return p->born && !p->never_ready ? without_log(e, p) : 0;
         if (!p->born && p->last_us != -FOREVER_US)
                 return without_roster(e, p, any_roster);
         if (p->gone && !p->stopped && p->signal == 0 && p->exit_code == 0)

@@ -43,6 +43,7 @@ struct process {
         int64_t broken_from_us;
 
         bool born, gone, stopped, ended;
+        bool never_ready;       /* so the roster says: it asked for nothing */
         int64_t born_us, gone_us, ended_us;
         int exit_code, signal;
         int64_t ceased_ms;

@@ -31,6 +31,7 @@ static const struct {
         [FIELD_SYNC] = { "sync", NUMBER },
         [FIELD_PREV_H] = { "prev_h", TEXT },
         [FIELD_WHAT] = { "what", TEXT },
+        [FIELD_READY] = { "ready", NUMBER },
         [FIELD_EXIT] = { "exit", NUMBER },
         [FIELD_SIGNAL] = { "signal", NUMBER },
         [FIELD_TASK] = { "task", TEXT },

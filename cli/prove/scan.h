@@ -42,6 +42,7 @@ enum field {
         FIELD_SYNC,
         FIELD_PREV_H,
         FIELD_WHAT,
+        FIELD_READY,
         FIELD_EXIT,
         FIELD_SIGNAL,
         FIELD_TASK,

@@ -91,6 +91,7 @@ static int on_roster(struct verifier *v, const struct record *r)
         }
         c->gone = true;
         c->gone_us = r->t_us;
+        c->never_ready = record_has(r, FIELD_READY) && !record_number(r, FIELD_READY);
         c->exit_code = (int) record_number(r, FIELD_EXIT);
         c->signal = (int) record_number(r, FIELD_SIGNAL);
         return 0;

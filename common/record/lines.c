@@ -88,7 +88,8 @@ void triglog_born(struct triglog *t, const char *role, const char *slot, int pid
         finish_standing(t, &m, key, "roster");
 }
 
-void triglog_gone(struct triglog *t, const char *slot, int pid, const char *pstart, int exit_code, int signal)
+void triglog_gone(struct triglog *t, const char *slot, int pid, const char *pstart, bool was_ready, int exit_code,
+                  int signal)
 {
         struct buf *b = &t->pending;
         struct line_mark m;
@@ -102,6 +103,7 @@ void triglog_gone(struct triglog *t, const char *slot, int pid, const char *psta
         line_text(b, "slot", slot);
         line_int(b, "pid", pid);
         line_text(b, "pstart", pstart);
+        line_bool(b, "ready", was_ready);
         if (signal > 0)
                 line_int(b, "signal", signal);
         else

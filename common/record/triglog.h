@@ -57,9 +57,10 @@ void triglog_start(struct triglog *t, const char *role, uint32_t generation, con
  * `led` whether it ever led (dedicated tasks were its own). */
 void triglog_stop(struct triglog *t, const char *reason, struct instant ceased, bool led);
 
-/* Roster, by the master: who existed, and how each ended. */
+/* Roster, by the master: who existed, and how each ended. `was_ready`: the child had said that it was ready; one
+ * that never did has asked for nothing, so nobody misses its log. */
 void triglog_born(struct triglog *t, const char *role, const char *slot, int pid, const char *pstart);
-void triglog_gone(struct triglog *t, const char *slot, int pid, const char *pstart, int exit_code,
+void triglog_gone(struct triglog *t, const char *slot, int pid, const char *pstart, bool was_ready, int exit_code,
                   int signal);
 
 struct plan_line {

@@ -144,10 +144,21 @@ void say_born(struct author *m, int64_t t_ms, const struct author *c)
             c->pid, c->pstart);
 }
 
+static void say_end(struct author *m, int64_t t_ms, const struct author *c, bool was_ready, int signal)
+{
+        say(m, t_ms, "roster",
+            "\"what\":\"gone\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"ready\":%s,\"%s\":%d", c->slot,
+            c->pid, c->pstart, was_ready ? "true" : "false", signal ? "signal" : "exit", signal);
+}
+
 void say_gone(struct author *m, int64_t t_ms, const struct author *c, int signal)
 {
-        say(m, t_ms, "roster", "\"what\":\"gone\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"%s\":%d",
-            c->slot, c->pid, c->pstart, signal ? "signal" : "exit", signal);
+        say_end(m, t_ms, c, true, signal);
+}
+
+void say_stillborn(struct author *m, int64_t t_ms, const struct author *c)
+{
+        say_end(m, t_ms, c, false, 9);
 }
 
 void say_plan(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t every_ms,

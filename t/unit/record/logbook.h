@@ -50,6 +50,7 @@ void say(struct author *a, int64_t t_ms, const char *e, const char *fields, ...)
 
 void say_born(struct author *master, int64_t t_ms, const struct author *child);
 void say_gone(struct author *master, int64_t t_ms, const struct author *child, int signal);
+void say_stillborn(struct author *master, int64_t t_ms, const struct author *child);   /* killed before READY */
 void say_plan(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t every_ms,
               const char *more);
 void say_attempt(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t planned_ms,

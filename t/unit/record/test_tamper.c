@@ -118,6 +118,21 @@ static void a_missing_log_is_unknown(void **state)
         assert_int_equal(row(s, "mail")->verdicts[VERDICT_UNKNOWN], 10);
 }
 
+/* It was killed before it could open its log; it had not said READY and so had asked for nothing. */
+static void the_log_of_a_worker_that_was_never_ready_is_not_missed(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        struct author *stillborn = author_of(&s->book, "n1", "3", 999, "worker", 3000);
+        say_born(s->master, 3000, stillborn);
+        say_stillborn(s->master, 3010, stillborn);
+        all_stop(s);
+        stillborn->absent = true;
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_ONCE], 10);
+}
+
 static void a_missing_roster_is_unknown(void **state)
 {
         struct scene *s = *state;
@@ -254,6 +269,7 @@ int main(int argc, char **argv)
                 CASE(a_line_torn_in_the_middle_of_a_file_is_unknown),
                 CASE(tampering_does_not_hide_a_duplicate),
                 CASE(a_missing_log_is_unknown),
+                CASE(the_log_of_a_worker_that_was_never_ready_is_not_missed),
                 CASE(a_missing_roster_is_unknown),
                 CASE(a_worker_that_no_roster_names_is_unknown),
                 CASE(lines_that_could_not_be_written_are_unknown),

@@ -280,7 +280,7 @@ static void every_file_says_the_plans_and_the_living(void **state)
                 plan.every_ms = 1000 + i;
                 triglog_plan(p->log, &plan);
         }
-        triglog_gone(p->log, "0", 2, "6-abcd", 0, 9);
+        triglog_gone(p->log, "0", 2, "6-abcd", true, 0, 9);
         assert_int_equal(triglog_rotate(p->log), 0);
 
         read_file(p, triglog_name(p->log), &b);

@@ -92,9 +92,10 @@ void triglog_born(struct triglog *t, const char *role, const char *slot, int pid
         (void) t, (void) role, (void) slot, (void) pid, (void) pstart;
 }
 
-void triglog_gone(struct triglog *t, const char *slot, int pid, const char *pstart, int exit_code, int signal)
+void triglog_gone(struct triglog *t, const char *slot, int pid, const char *pstart, bool was_ready, int exit_code,
+                  int signal)
 {
-        (void) t, (void) slot, (void) pid, (void) pstart, (void) exit_code, (void) signal;
+        (void) t, (void) slot, (void) pid, (void) pstart, (void) was_ready, (void) exit_code, (void) signal;
 }
 
 void triglog_plan(struct triglog *t, const struct plan_line *p)
