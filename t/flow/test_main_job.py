@@ -14,6 +14,10 @@ def tasks_for(url, paths):
             for path in paths for every in ("1s", "100ms")]
 
 
+def dropped_of(n, task):
+    return {l["first"] for l in n.lines() if l["e"] == "skip" and l["task"] == task and l["cause"] == "overlap"}
+
+
 @pytest.mark.parametrize("close_every_second", [False, True], ids=["kept-alive", "closed-unread"])
 def test_each_instant_once_on_every_path(folder, node, redis, close_every_second):
     sink = kit.Sink(close_every_second)
@@ -31,8 +35,10 @@ def test_each_instant_once_on_every_path(folder, node, redis, close_every_second
             seen = sink.by_instant(f"{path}-{every}")
             told = proof.task(f"{path}-{every}")
             if not close_every_second:
-                assert not kit.gaps(seen, ms), (path, every)
-                assert len(seen) >= SECONDS * 1000 / ms - 2
+                # On a busy machine a run may last into the next instant, which is then dropped, by name.
+                missing = kit.gaps(seen, ms)
+                assert set(missing) <= dropped_of(n, f"{path}-{every}") and len(missing) < SECONDS, (path, every)
+                assert len(seen) + len(missing) >= SECONDS * 1000 / ms - 2
             if path == "none":
                 # Workers become ready one after the other and stop likewise: the edges are not whole.
                 inner = sorted(seen)[2:-2]
@@ -80,9 +86,7 @@ def test_skewed_timers_of_a_short_task_stay_once(node, sink, redis, path):
     assert n.stop() == 0
     seen = sink.by_instant("short")
     assert len(seen) > 50 and set(seen.values()) == {1}
-    # On a busy machine a run may last into the next instant, which is then dropped, by name.
-    dropped = {l["first"] for l in n.lines() if l["e"] == "skip" and l["cause"] == "overlap"}
-    assert set(kit.gaps(seen, 100)) <= dropped
+    assert set(kit.gaps(seen, 100)) <= dropped_of(n, "short")
     outs = {l["out"] for l in n.lines() if l["e"] == "attempt"}
     assert "done" in outs, outs
     assert n.prove().code == 0
