@@ -139,6 +139,16 @@ static void json_ascii(struct buf *b, unsigned char c)
         }
 }
 
+/* What ends lines, steers terminals or is no character at all goes as an escape, too: U+0080 to U+009F, U+2028,
+ * U+2029, U+FFFE, U+FFFF. JSON would take them as they are; YAML, logs and terminals would not. */
+static bool json_escapes(const unsigned char *p, size_t n, unsigned *ret_point)
+{
+        *ret_point = n == 2 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3f)
+                            : (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[n - 1] & 0x3f);
+        return n == 2 ? *ret_point < 0xa0
+                      : n == 3 && (*ret_point == 0x2028 || *ret_point == 0x2029 || *ret_point >= 0xfffe);
+}
+
 void buf_json(struct buf *b, const char *text, size_t len)
 {
         const unsigned char *p = (const unsigned char *) text;
@@ -146,8 +156,11 @@ void buf_json(struct buf *b, const char *text, size_t len)
         buf_char(b, '"');
         for (size_t i = 0; i < len;) {
                 size_t n = utf8_length(p + i, len - i);
+                unsigned point;
                 if (n == 1)
                         json_ascii(b, p[i]);
+                else if (n > 1 && json_escapes(p + i, n, &point))
+                        buf_format(b, "\\u%04x", point);
                 else if (n > 1)
                         buf_add(b, p + i, n);
                 else

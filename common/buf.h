@@ -30,8 +30,8 @@ const char *buf_string(const struct buf *b);
 /* Hands the bytes over (to be freed), NULL when failed; b is empty again. */
 char *buf_take(struct buf *b);
 
-/* Appends `"text"` as a JSON string. Bytes that are not valid UTF-8 become U+FFFD, control
- * characters are escaped; the result is always valid JSON, NULs included. */
+/* Appends `"text"` as a JSON string. Bytes that are not valid UTF-8 become U+FFFD, all
+ * control characters and line separators are escaped; the result is always valid JSON, NULs included. */
 void buf_json(struct buf *b, const char *text, size_t len);
 
 #endif

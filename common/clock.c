@@ -31,9 +31,12 @@ struct mono clock_mono(void)
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
-        int64_t q = a / b;
+        return a % b < 0 ? a / b - 1 : a / b;
+}
 
-        return q * b > a ? q - 1 : q;
+static int64_t floor_rest(int64_t a, int64_t b)
+{
+        return a % b < 0 ? a % b + b : a % b;
 }
 
 struct instant stamp_instant(struct stamp s)
@@ -93,16 +96,14 @@ static void text_of(int64_t seconds, int64_t fraction, int digits, char ret[STAM
 
 void stamp_text(struct stamp s, char ret[STAMP_TEXT])
 {
-        int64_t seconds = floor_div(s.ns, NS_PER_S);
+        int64_t rest = floor_rest(s.ns, NS_PER_S);
 
-        text_of(seconds, (s.ns - seconds * NS_PER_S) / NS_PER_US, 6, ret);
+        text_of(floor_div(s.ns, NS_PER_S), rest / NS_PER_US, 6, ret);
 }
 
 void instant_text(struct instant i, char ret[STAMP_TEXT])
 {
-        int64_t seconds = floor_div(i.ms, MS_PER_S);
-
-        text_of(seconds, i.ms - seconds * MS_PER_S, 3, ret);
+        text_of(floor_div(i.ms, MS_PER_S), floor_rest(i.ms, MS_PER_S), 3, ret);
 }
 
 static bool digits_read(const char **p, unsigned count, unsigned *ret)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,18 +15,34 @@
 
 #define FILE_LIMIT 4096
 
+#define WORD_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
+
+/* Words end up in file names, log lines and terminals. */
 static bool copy_word(char *to, size_t room, const char *from)
 {
-        if (strlen(from) >= room)
+        size_t len = strlen(from);
+
+        if (len == 0 || len >= room || strspn(from, WORD_CHARS) != len)
                 return false;
-        strcpy(to, from);
+        memcpy(to, from, len + 1);
         return true;
+}
+
+static bool number_read(const char *text, uint64_t max, uint64_t *ret)
+{
+        char *end;
+
+        if (*text < '0' || *text > '9')   /* strtoull would take blanks and a sign */
+                return false;
+        errno = 0;
+        *ret = strtoull(text, &end, 10);
+        return errno == 0 && *end == '\0' && *ret <= max;
 }
 
 static bool line_read(char *line, struct node_id *n)
 {
         char *value = strchr(line, ' ');
-        int clean, used = 0;
+        uint64_t clean;
 
         if (!value)
                 return false;
@@ -37,17 +54,11 @@ static bool line_read(char *line, struct node_id *n)
         if (strcmp(line, "boot") == 0)
                 return copy_word(n->boot, sizeof(n->boot), value);
         if (strcmp(line, "life") == 0)
-                return sscanf(value, "%" SCNu64 "%n", &n->life, &used) == 1 && value[used] == '\0';
-        if (strcmp(line, "clean") == 0 && sscanf(value, "%d%n", &clean, &used) == 1 && value[used] == '\0') {
-                n->clean = clean == 1;
-                return true;
-        }
-        return false;
-}
-
-static bool node_name_ok(const char *s)
-{
-        return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") == strlen(s);
+                return number_read(value, UINT64_MAX, &n->life);
+        if (strcmp(line, "clean") != 0 || !number_read(value, 1, &clean))
+                return false;
+        n->clean = clean == 1;
+        return true;
 }
 
 int node_id_read(const char *state_dir, struct node_id *ret)
@@ -66,7 +77,7 @@ int node_id_read(const char *state_dir, struct node_id *ret)
         for (char *line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
                 if (!line_read(line, &n))
                         return -EINVAL;
-        if (!node_name_ok(n.node))
+        if (!*n.node)
                 return -EINVAL;
         *ret = n;
         return 0;
@@ -100,7 +111,7 @@ int node_id_make(struct node_id *ret)
         if (r < 0)
                 return r;
         for (char *p = host; *p; p++)   /* what a host name should not hold must not reach file names */
-                if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._", *p))
+                if (!strchr(WORD_CHARS, *p))
                         *p = '_';
         *ret = (struct node_id) { 0 };
         (void) snprintf(ret->node, sizeof(ret->node), "%s-%s", *host ? host : "node", tail);

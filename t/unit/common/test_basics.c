@@ -41,6 +41,22 @@ static void instants_are_read_back_as_written(void **state)
         }
 }
 
+/* The far ends are reached by what a mad process has written to the scoreboard. */
+static void any_moment_has_a_text(void **state)
+{
+        char text[STAMP_TEXT];
+
+        (void) state;
+        stamp_text((struct stamp) { INT64_MIN }, text);
+        assert_string_equal(text, "1677-09-21T00:12:43.145224Z");
+        stamp_text((struct stamp) { INT64_MAX }, text);
+        assert_string_equal(text, "2262-04-11T23:47:16.854775Z");
+        stamp_text((struct stamp) { -1 }, text);
+        assert_string_equal(text, "1969-12-31T23:59:59.999999Z");
+        instant_text((struct instant) { INT64_MIN }, text);
+        instant_text((struct instant) { INT64_MAX }, text);
+}
+
 static void other_spellings_of_an_instant_are_read(void **state)
 {
         struct instant i;
@@ -79,6 +95,19 @@ static void any_bytes_become_valid_json(void **state)
         assert_non_null(strstr(json_string_value(v) + 8, "\xc3\xa4"));
         assert_non_null(strstr(json_string_value(v) + 8, "\xf0\x9f\x98\x80"));
         json_decref(v);
+}
+
+/* U+2028 in a value of the configuration once came back from a dump as a line's end. */
+static void json_holds_nothing_that_ends_a_line_or_steers_a_terminal(void **state)
+{
+        static const char bytes[] = "\x7f\xc2\x80\xc2\x85\xc2\x9b\xc2\x9f\xc2\xa0\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9"
+                                    "\xe2\x80\xaa\xef\xbf\xbd\xef\xbf\xbe\xef\xbf\xbf\xf0\x90\x80\x80";
+        _cleanup_(buf_done) struct buf b = BUF_EMPTY;
+
+        (void) state;
+        buf_json(&b, bytes, sizeof(bytes) - 1);
+        assert_string_equal(buf_string(&b), "\"\\u007f\\u0080\\u0085\\u009b\\u009f\xc2\xa0\xe2\x80\xa7\\u2028\\u2029"
+                                            "\xe2\x80\xaa\xef\xbf\xbd\\ufffe\\uffff\xf0\x90\x80\x80\"");
 }
 
 static void a_buffer_hands_over_what_was_added(void **state)
@@ -193,6 +222,29 @@ static void a_node_remembers_itself(void **state)
         remove_folder(dir);
 }
 
+/* Each was read once, and came back otherwise when written, or reached a log line as it was. */
+static void a_node_id_that_is_not_as_written_is_refused(void **state)
+{
+        static const char *const bad[] = {
+                "", "life 1\n", "node \n", "node a b\n", "node a\x1b[2J\n", "node a\nboot 0b\xcc" "1e5\n",
+                "node a\nincarnation x\ty\n", "node a\nincarnation \n", "node a\nlife -1\n", "node a\nlife  1\n",
+                "node a\nlife +1\n", "node a\nlife 18446744073709551616\n", "node a\nclean 2\n", "node a\nclean\n",
+                "node a\nclean 4294967297\n", "node a\nepoch 1\n",
+        };
+        char dir[] = "/tmp/onced-node-XXXXXX", path[64];
+        struct node_id got;
+
+        (void) state;
+        assert_non_null(mkdtemp(dir));
+        (void) snprintf(path, sizeof(path), "%s/node_id", dir);
+        for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+                assert_int_equal(file_replace(path, bad[i], strlen(bad[i]), 0600), 0);
+                assert_int_equal(node_id_read(dir, &got), -EINVAL);
+        }
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(dir), 0);
+}
+
 static void a_process_is_told_from_its_successor(void **state)
 {
         struct process_id me, child;
@@ -274,13 +326,16 @@ int main(int argc, char **argv)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(instants_are_read_back_as_written),
+                cmocka_unit_test(any_moment_has_a_text),
                 cmocka_unit_test(other_spellings_of_an_instant_are_read),
                 cmocka_unit_test(what_is_no_instant_is_refused),
                 cmocka_unit_test(any_bytes_become_valid_json),
+                cmocka_unit_test(json_holds_nothing_that_ends_a_line_or_steers_a_terminal),
                 cmocka_unit_test(a_buffer_hands_over_what_was_added),
                 cmocka_unit_test(a_heap_gives_the_smallest_first_after_any_change),
                 cmocka_unit_test(files_are_read_within_their_limit_only),
                 cmocka_unit_test(a_node_remembers_itself),
+                cmocka_unit_test(a_node_id_that_is_not_as_written_is_refused),
                 cmocka_unit_test(a_process_is_told_from_its_successor),
                 cmocka_unit_test(the_nearest_word_is_found_and_far_ones_are_not),
                 cmocka_unit_test(complaints_beyond_the_limit_are_counted),
