@@ -16,15 +16,16 @@ static int command_help(int argc, char **argv);
 static int command_version(int argc, char **argv);
 
 static const struct command commands[] = {
-        { "run", "FILE", "run the tasks of a configuration, in the foreground", command_run },
-        { "check", "FILE [--dump]", "check a configuration; --dump prints its effective values", command_check },
+        { "run", "[--notify-fd N] FILE", "run the tasks of a configuration, in the foreground", command_run },
+        { "check", "[--dump] [--strict] [--keys] FILE",
+          "check a configuration; --dump prints its effective values, --keys every key there is", command_check },
         { "status", CLIENT_USAGE, "how a running instance is", command_status },
         { "workers", CLIENT_USAGE, "the processes of a running instance", command_workers },
         { "tasks", CLIENT_USAGE, "the tasks, when they run, and what became of them", command_tasks },
         { "history", "[TASK] [--state STATE] [--since TIME] [--limit N] " CLIENT_USAGE, "what ran, newest first",
           command_history },
         { "metrics", CLIENT_USAGE, "counters for a scraper, as OpenMetrics text or JSON", command_metrics },
-        { "prove", "[--since TIME] [--until TIME] [--task NAME] [--json] LOG...",
+        { "prove", "[--since TIME] [--until TIME] [--task NAME] [--json] [--verbose] LOG...",
           "show from the trigger logs alone that each task ran once per interval", command_prove },
         { "help", "[COMMAND]", "this list, or one command", command_help },
         { "version", "", "the version", command_version },

@@ -3,12 +3,25 @@
 
 #include <stdlib.h>
 
+#include "common/scoreboard/scoreboard.h"
+
 const char *const ledger_op_names[] = {
         [LEDGER_LEAD] = "lead",       [LEDGER_DEFINE] = "define", [LEDGER_REGISTER] = "register",
         [LEDGER_PEEK] = "peek",       [LEDGER_CLAIM] = "claim",   [LEDGER_REVOKE] = "revoke",
         [LEDGER_RENEW] = "renew",     [LEDGER_FINISH] = "finish", [LEDGER_INTERRUPT] = "interrupt",
         [LEDGER_HISTORY] = "history", [LEDGER_OP_COUNT_] = NULL,
 };
+
+void ledger_answer(struct ledger_call *c)
+{
+        struct board_place *p = c->ledger->place;
+
+        if (p) {
+                place_add(p, COUNT_LEDGER_CALLS, 1);
+                place_add(p, COUNT_LEDGER_US, (uint64_t) ((clock_mono().ns - c->sent.ns) / NS_PER_US));
+        }
+        c->done(c);
+}
 
 static void free_history(struct history_out *h)
 {

@@ -21,6 +21,7 @@
 #include "common/record/names.h"
 #include "common/schedule/misfire.h"
 
+struct board_place;
 struct ledger;
 struct ledger_call;
 
@@ -226,6 +227,7 @@ struct ledger_call {
         void *arg;
 
         /* the ledger's own */
+        struct ledger *ledger;
         struct ledger_call *next;
         struct mono sent;
         unsigned tries;
@@ -239,6 +241,7 @@ struct ledger_options {
         const char *node, *owner, *boot; /* borrowed */
         uint64_t life;                   /* 0: a reader that must not create or change anything */
         bool read_only;
+        struct board_place *place;       /* where calls and troubles are counted; borrowed, NULL: nowhere */
 };
 
 /* Called when the ledger goes down or comes back, or halts: for log lines, readiness and alerts. */
@@ -260,12 +263,18 @@ extern const struct ledger_kind ledger_sqlite, ledger_redis;
 /* Every implementation's struct begins with this. */
 struct ledger {
         const struct ledger_kind *kind;
+        struct board_place *place;
 };
 
 static inline void ledger_send(struct ledger *l, struct ledger_call *c)
 {
+        c->ledger = l;
+        c->sent = clock_mono();
         l->kind->send(l, c);
 }
+
+/* For implementations: counts an answered call and runs its `done`. */
+void ledger_answer(struct ledger_call *c);
 
 static inline void ledger_close(struct ledger *l, void (*closed)(void *arg), void *arg)
 {

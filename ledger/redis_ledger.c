@@ -3,6 +3,7 @@
 #include "ledger/redis_ledger.h"
 
 #include "common/cleanup.h"
+#include "common/scoreboard/scoreboard.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,6 +65,8 @@ static void on_hello(enum hello_verdict v, const char *why, void *arg)
         (void) snprintf(text, sizeof(text), "%s", why);
         if (v == HELLO_OK) {
                 redis_link_settled(l->link);
+                if (l->base.place && l->state != REDIS_OPENING)
+                        place_add(l->base.place, COUNT_REDIS_RECONNECTS, 1);
                 go(l, REDIS_UP, "");
                 gather_soon(l);
         } else if (v == HELLO_HALTED)
@@ -262,8 +265,8 @@ static void hello_prepare(struct redis_ledger *l)
 static int redis_open(uv_loop_t *loop, const struct ledger_options *o, ledger_health_cb health, void *arg,
                       struct ledger **ret)
 {
-        struct redis_link_options link = { .connect_ms = CONNECT_MS, .command_ms = command_ms(o->config),
-                                           .on_open = on_open, .on_lost = on_lost };
+        struct redis_link_options link = { .place = o->place, .on_open = on_open, .on_lost = on_lost,
+                                           .connect_ms = CONNECT_MS, .command_ms = command_ms(o->config) };
         struct redis_ledger *l = calloc(1, sizeof(*l));
         int r = l ? 0 : -ENOMEM;
 
@@ -283,7 +286,7 @@ static int redis_open(uv_loop_t *loop, const struct ledger_options *o, ledger_he
                         (void) ledger_release(l);
                 return r;
         }
-        l->base.kind = &ledger_redis;
+        l->base = (struct ledger) { .kind = &ledger_redis, .place = o->place };
         l->loop = loop;
         l->health = health;
         l->health_arg = arg;

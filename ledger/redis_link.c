@@ -2,6 +2,7 @@
  * were on their way get their answer there, then the owner hears of it, and the next try is due by then. */
 #include "ledger/redis_link.h"
 
+#include "common/scoreboard/scoreboard.h"
 #include "ledger/redis_io.h"
 #include "ledger/redis_socket.h"
 #include "ledger/resolver.h"
@@ -294,6 +295,12 @@ int redis_link_send(struct redis_link *l, int argc, const char **argv, const siz
         if (l->first == c)
                 arm_deadline(l);
         return 0;
+}
+
+void redis_link_forgotten(struct redis_link *l)
+{
+        if (l->o.place)
+                place_add(l->o.place, COUNT_REDIS_NOSCRIPT, 1);
 }
 
 void redis_link_settled(struct redis_link *l)

@@ -9,11 +9,13 @@
 #include "ledger/redis_url.h"
 
 struct redis_link;
+struct board_place;
 struct redisReply;
 
 struct redis_link_options {
         struct redis_url url;
         unsigned connect_ms, command_ms;
+        struct board_place *place;                    /* where forgotten scripts are counted; NULL: nowhere */
         void (*on_open)(void *arg);                   /* connected: say hello */
         /* A try failed, or the connection ended; the next try follows by itself. Commands are answered before. */
         void (*on_lost)(const char *why, void *arg);
@@ -30,6 +32,9 @@ typedef void (*redis_reply_cb)(int error, const struct redisReply *reply, void *
 /* 0, or -ENOTCONN / -ENOMEM: not sent, `cb` never runs. */
 int redis_link_send(struct redis_link *l, int argc, const char **argv, const size_t *lens, redis_reply_cb cb,
                     void *arg);
+
+/* The server had forgotten a script: counted. */
+void redis_link_forgotten(struct redis_link *l);
 
 /* The other side is as it should be: the next loss is tried again without delay. */
 void redis_link_settled(struct redis_link *l);

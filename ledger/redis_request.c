@@ -18,7 +18,7 @@ void redis_answer(struct ledger_call *c, int error, const char *why)
                 ledger_call_done(c);
         if (error < 0 && c->op == LEDGER_CLAIM)
                 c->out.claim.outcome = error == -EUCLEAN ? OUTCOME_HALTED : OUTCOME_DOWN;
-        c->done(c);
+        ledger_answer(c);
 }
 
 static void answer_calls(struct redis_request *q, int error, const char *why)

@@ -59,6 +59,7 @@ static void on_answer(int error, const struct redisReply *reply, void *arg)
         struct script_call *c = arg;
 
         if (unknown_digest(reply)) {
+                redis_link_forgotten(c->link);
                 if (send_as(c, "EVAL", c->script->text, c->script->len) == 0)
                         return;
                 error = -ETIMEDOUT;

@@ -83,7 +83,7 @@ static int sqlite_open(uv_loop_t *loop, const struct ledger_options *o, ledger_h
 
         if (!l)
                 return -ENOMEM;
-        l->base.kind = &ledger_sqlite;
+        l->base = (struct ledger) { .kind = &ledger_sqlite, .place = o->place };
         int r = store_init(l, o);
         if (r == 0)
                 r = ledger_thread_start(loop, &work, &l->store, SQLITE_BATCH_MAX, health, arg, &l->thread);

@@ -197,7 +197,7 @@ static void on_wake(uv_async_t *wake)
                 next = c->next;
                 c->next = NULL;
                 t->outstanding--;
-                c->done(c);
+                ledger_answer(c);
         }
         /* With outstanding calls another wake follows: a `done` may have sent one more. */
         if (ended && t->outstanding == 0 && !uv_is_closing((uv_handle_t *) wake)) {

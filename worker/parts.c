@@ -76,6 +76,7 @@ static int open_ledger(struct worker *w, const struct ledger_kind *kind, struct 
                 .config = w->config,
                 .node = w->birth->node, .owner = w->birth->owner, .boot = w->birth->boot,
                 .life = w->birth->life,
+                .place = w->place,
         };
         wl->worker = w;
         int r = kind->open(&w->loop, &o, worker_on_health, wl, &wl->ledger);
