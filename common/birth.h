@@ -22,7 +22,7 @@ struct birth {
         int tree_pipe;               /* write end; handed to keepers; EOF at the master: all are gone */
         int listener;                /* console: the API's unix socket; else -1 */
         const char *node;            /* node id */
-        uint64_t life;               /* start count of this node (SEAMS A13): fits the running master */
+        uint64_t life;               /* start count of this node: fits the running master */
         const char *boot;            /* boot id */
         struct process_id process;   /* this child */
         char owner[OWNER_TEXT];      /* "<node>.<slot>.<pid>.<pstart>" */

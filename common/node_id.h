@@ -1,5 +1,5 @@
 /* The node's memory beside its ledger: `state_dir/node_id`, small, fsynced, replaced whole.
- * It knows the node's name, that a ledger existed and which (SEAMS A13), and how often it started. */
+ * It knows the node's name, that a ledger existed and which, and how often it started. */
 #ifndef ONCED_NODE_ID_H
 #define ONCED_NODE_ID_H
 

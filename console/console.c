@@ -227,7 +227,9 @@ int console_main(const struct birth *b)
 {
         struct console c = { .birth = b, .log_fd = -1 };
 
-        /* A terminal's interrupt and hang-up are the master's to answer; a client that leaves is no event. */
+        /* What a terminal or a process manager tells the whole group is the master's to answer, who ends the
+         * console last; a client that leaves is no event. */
+        (void) signal(SIGTERM, SIG_IGN);
         (void) signal(SIGINT, SIG_IGN);
         (void) signal(SIGHUP, SIG_IGN);
         (void) signal(SIGPIPE, SIG_IGN);

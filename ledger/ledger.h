@@ -2,7 +2,7 @@
  *
  * A call is an object of the caller: filled in, sent, untouched until `done` runs, exactly once, later, on the
  * loop, never before ledger_send returns. Calls sent in one turn of the loop are decided in one batch
- * (finishes first, then claims; SEAMS B23): one transaction or one round trip.
+ * (finishes first, then claims): one transaction or one round trip.
  * `error` in an answered call: 0: the ledger decided, see `out`. -EAGAIN: surely not executed (down, locked
  * out); -ETIMEDOUT: unknown whether it was executed: send the same call again, or LEDGER_REVOKE its token.
  * -EUCLEAN: halted (store lost, corrupt, newer schema), `why` names it. Other -errno: as they say.
@@ -34,14 +34,14 @@ struct unit_key {
 
 enum ledger_op {
         LEDGER_LEAD,       /* raise this node's term; settles what an earlier life left running */
-        LEDGER_DEFINE,     /* put a task's definition in force (SEAMS A9) */
-        LEDGER_REGISTER,   /* give a unit its first cursor, only if it has none (SEAMS B6) */
+        LEDGER_DEFINE,     /* put a task's definition in force */
+        LEDGER_REGISTER,   /* give a unit its first cursor, only if it has none */
         LEDGER_PEEK,       /* read a unit's cursor and slot without any lock */
-        LEDGER_CLAIM,      /* decide one planned instant, or one gap alone (LEASE 2.3, 3.2) */
-        LEDGER_REVOKE,     /* make a token void (SEAMS A15) */
+        LEDGER_CLAIM,      /* decide one planned instant, or one gap alone */
+        LEDGER_REVOKE,     /* make a token void */
         LEDGER_RENEW,      /* redis: prolong a lease; sqlite: always OK */
         LEDGER_FINISH,     /* final record, slot and lease freed in the same step */
-        LEDGER_INTERRUPT,  /* the owner is dead: end its running records (SEAMS A5, A6) */
+        LEDGER_INTERRUPT,  /* the owner is dead: end its running records */
         LEDGER_HISTORY,    /* newest records and ranges, for people */
         LEDGER_OP_COUNT_
 };
@@ -120,7 +120,7 @@ struct claim_in {
         uint64_t rev;
         unsigned shards;
         uint64_t term;               /* dedicated: > 0 */
-        bool tree;                   /* exec: the slot may outlive the worker (SEAMS A6) */
+        bool tree;                   /* exec: the slot may outlive the worker */
         uint64_t life;               /* of the node */
         struct instant not_after;    /* store time from which the request is void */
         char stale_occ[OCC_TEXT];    /* redis: the occurrence whose lease the caller watched run out, or "" */
@@ -136,7 +136,7 @@ struct claim_out {
         uint64_t rev, term;          /* stale: what is in force */
         unsigned shards;
         struct stamp store_time;     /* ns 0: the store keeps no time of its own */
-        struct mono valid_until;     /* redis: the local validity limit (LEASE 2.4); ns INT64_MAX: no lease */
+        struct mono valid_until;     /* redis: the local validity limit; ns INT64_MAX: no lease */
         uint64_t seq;                /* busy: renew count of the holder, for the observation rule */
         char holder[OWNER_TEXT], holder_occ[OCC_TEXT];
         struct ended_record *ended;  /* a dead holder's record this claim ended */

@@ -1,4 +1,4 @@
-/* Host names to addresses on the loop by c-ares: never blocks, never a thread that can hang (SEAMS B10).
+/* Host names to addresses on the loop by c-ares: never blocks, never a thread that can hang.
  * Literal addresses and names of /etc/hosts are answered without a query. */
 #ifndef ONCED_RESOLVER_H
 #define ONCED_RESOLVER_H

@@ -64,6 +64,8 @@ static int open_timers(struct worker *w)
         if (r == 0)
                 r = terminate_open(&w->loop, worker_on_terminate, w, &w->terminate);
         if (r == 0)
+                r = tidy_open(&w->loop, w->log_dir, w->config->log.keep_ms, w->config->log.max_bytes, &w->tidy);
+        if (r == 0)
                 r = channel_end_open(&w->loop, w->birth, &channel_calls, &w->channel);
         if (r < 0)
                 return log_error(r, "opening timers");
@@ -244,8 +246,9 @@ static void close_parts(struct worker *w)
                         runner_kind((enum runner_type) i)->close(w->runners[i], on_part_closed, w);
                         w->runners[i] = NULL;
                 }
-        w->open += 4;
+        w->open += 5;
         terminate_close(TAKE(w->terminate), on_part_closed, w);
+        tidy_close(TAKE(w->tidy), on_part_closed, w);
         channel_end_close(TAKE(w->channel), on_part_closed, w);
         wakeup_close(TAKE(w->wakeup), on_part_closed, w);
         spine_done(&w->spine);

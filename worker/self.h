@@ -16,6 +16,7 @@
 #include "worker/setup.h"
 #include "worker/spine.h"
 #include "worker/terminate.h"
+#include "worker/tidy.h"
 #include "worker/wakeup.h"
 
 #define RUNNER_TYPES (RUNNER_REDIS + 1)
@@ -45,6 +46,7 @@ struct worker {
         struct delays *delays;
         struct wakeup *wakeup;
         struct terminate *terminate;
+        struct tidy *tidy;
         struct channel_end *channel;
         struct lead *lead;
         struct worker_ledger local, group;

@@ -129,6 +129,7 @@ void worker_on_led(uint64_t term, void *arg)
                 if (j->task->singleton == PATH_DEDICATED)
                         enlist(w, j);
         }
+        tidy_begin(w->tidy);
         channel_end_say(w->channel, MESSAGE_LED, term, NULL, false);
 }
 

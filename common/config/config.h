@@ -86,7 +86,7 @@ struct task {
         struct http_target http;
         struct exec_target exec;
         char *call, *redis_stream, *redis_script;  /* runners that come later */
-        char when_hash[17];          /* schedule, enabled, scope, shards (SEAMS A9) */
+        char when_hash[17];          /* schedule, enabled, scope, shards */
         char def_hash[17];           /* everything else */
 };
 

@@ -20,7 +20,7 @@
 #define OWNER_TEXT 160
 
 /* Lower-case hex SHA-256 over "onced:1:" and the netstrings (`len:bytes,`) of scope key, task, shard
- * and planned ms, the last two in decimal (SEAMS B14). `scope_key` is "" or the node id. */
+ * and planned ms, the last two in decimal. `scope_key` is "" or the node id. */
 void occurrence_id(const char *scope_key, const char *task, unsigned shard, struct instant planned,
                    char ret[OCC_TEXT]);
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Answers to a claim (SEAMS B4). */
+/* Answers to a claim. */
 enum outcome {
         OUTCOME_GRANTED,     /* fence given: this process starts it */
         OUTCOME_DONE,        /* decided by another before */

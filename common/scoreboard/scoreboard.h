@@ -1,7 +1,7 @@
 /* The scoreboard: one memfd shared by all processes of a node, one place a process, each with a single
  * writer, C11 atomics and no locks: a dead writer can freeze nobody. It is the master's, so it outlives a hung
  * or dead worker. Readers treat it as untrusted bytes: every read copies and clamps.
- * There are 2 x workers_max + 1 places (SEAMS A16); slot and generation are fields of a place. A place is owned
+ * There are 2 x workers_max + 1 places; slot and generation are fields of a place. A place is owned
  * from fork to reap. Totals of a reaped place are added by the master to the `retired` block. */
 #ifndef ONCED_SCOREBOARD_H
 #define ONCED_SCOREBOARD_H
@@ -22,7 +22,7 @@ enum place_state {
         PLACE_STARTING,   /* forked, not ready */
         PLACE_READY,
         PLACE_DRAINING,   /* claims nothing more */
-        PLACE_ENDED,      /* reaped; kept until its deaths are settled in the ledger (SEAMS A5) */
+        PLACE_ENDED,      /* reaped; kept until its deaths are settled in the ledger */
         PLACE_STATE_COUNT_
 };
 

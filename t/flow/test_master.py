@@ -191,3 +191,33 @@ def test_folders_that_cannot_be_made_are_named(node):
     n.start(ready=False)
     assert n.process.wait(20) == 73
     assert str(blocked) in n.text()
+
+
+def test_a_signal_to_the_whole_group_drains_like_one_to_the_master(node):
+    # As a terminal, a container's runtime and systemd's default KillMode do.
+    n = node({"tasks": [{"name": "slow", "every": "1s", "singleton": "flock", "timeout": "30s",
+                         "exec": ["/bin/sleep", "1"]}]})
+    n.start()
+    kit.wait_until(lambda: [l for l in n.lines() if l["e"] == "child"], 8, "a run")
+    os.killpg(n.pid, signal.SIGTERM)
+    assert n.process.wait(20) == 0, n.text()
+    assert "TERM)" not in n.text()
+    assert {l["state"] for l in n.lines() if l["e"] == "finish"} == {"succeeded"}
+    assert n.prove().code == 0
+
+
+def test_old_trigger_files_are_deleted(node):
+    n = node({"tasks": [TASK]})
+    n.configure({"log": {"dir": str(n.folder / "log"), "keep": "1h"}, "tasks": [TASK]})
+    triggers = n.folder / "log/triggers"
+    triggers.mkdir(parents=True, mode=0o700)
+    old = triggers / "other-01234567.0.1.1-abcd.1.jsonl"
+    kept = triggers / "notes.txt"
+    for path in (old, kept):
+        path.write_text("{}\n")
+        os.utime(path, (time.time() - 7200,) * 2)
+    n.start()
+    kit.wait_until(lambda: not old.exists(), 5, "the old file is gone")
+    assert kept.exists()
+    assert n.stop() == 0
+    assert "1 old trigger files were deleted" in n.text()

@@ -21,7 +21,7 @@
 #define RUN_TEXT_MAX  65536   /* result text kept, bytes */
 #define RUN_ERROR_MAX 4096    /* error text kept, bytes, NUL included */
 
-/* What every run is told (DESIGN 7). Strings are borrowed and live until done. */
+/* What every run is told. Strings are borrowed and live until done. */
 struct run_context {
         const char *occ, *trig, *task, *fence, *node;
         unsigned shard, shards;
