@@ -1,0 +1,80 @@
+"""1,000 and 10,000 noop tasks at 1 s, all due at the same instant, 4 workers: prove finds nothing missed or doubled,
+and how late the last ones start."""
+import glob
+import json
+import re
+import subprocess
+import time
+
+from measure import cpu_between, cpu_seconds, folder, kit, noop, percentile, tree
+
+RUN = re.compile(rb'^\{"e":"run",.*?"t":"[^"]*:(\d\d)\.(\d{6})Z".*?"planned":(\d+)')
+LIMIT_US = {1000: 30_000, 10000: 250_000}
+
+
+def lateness(logs, since_ms):
+    """Microseconds from planned to the run line. The line's minute is the planned one's or the next, so seconds are
+    enough to tell."""
+    found = []
+    for path in glob.glob(f"{logs}/triggers/*.jsonl"):
+        with open(path, "rb") as f:
+            for line in f:
+                if not line.startswith(b'{"e":"run"'):
+                    continue
+                m = RUN.match(line)
+                planned = int(m[3])
+                if planned < since_ms:
+                    continue
+                late = (int(m[1]) * 1_000_000 + int(m[2])) - (planned % 60_000) * 1000
+                found.append(late if late >= 0 else late + 60_000_000)
+    return found
+
+
+def prove(logs, since_ms):
+    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(since_ms // 1000)) + "Z"
+    done = subprocess.run([kit.ONCED, "prove", "--json", "--since", since, logs], capture_output=True, text=True)
+    report = json.loads(done.stdout)
+    sums = {k: sum(t[k] for t in report["tasks"]) for k in ("expected", "executions", "duplicates", "missed",
+                                                             "dropped", "skipped", "recorded_missed", "unknown")}
+    return done.returncode, report["verdict"], sums
+
+
+def one(context, path, count, seconds):
+    with folder() as where:
+        node = context.node(where, [noop(f"t{i}", "1s", path) for i in range(count)], path)
+        try:
+            node.start(seconds=90)
+            time.sleep(5)
+            since_ms = (int(time.time()) + 1) * 1000
+            time.sleep(since_ms / 1000 - time.time())
+            pids = tree(node)
+            server = [context.redis().process.pid] if path == "redis" else []
+            before, server_before = cpu_seconds(pids), cpu_seconds(server)
+            time.sleep(seconds)
+            after, server_after = cpu_seconds(pids), cpu_seconds(server)
+            node.stop(seconds=90)
+        finally:
+            node.end()
+        late = lateness(node.logs, since_ms)
+        code, verdict, sums = prove(node.logs, since_ms)
+    starts = count * seconds
+    return {"late": late, "code": code, "verdict": verdict, "sums": sums,
+            "cpu": cpu_between(before, after) * 1000 / starts,
+            "server_cpu": cpu_between(server_before, server_after) * 1000 / starts}
+
+
+def run(context):
+    seconds = context.options.burst_seconds
+    for count in context.options.tasks:
+        for path in ("dedicated", "flock", "redis"):
+            r = one(context, path, count, seconds)
+            case = f"{count} tasks {path}"
+            kept = 100 * r["sums"]["executions"] / max(r["sums"]["expected"], 1)
+            context.report.row("burst", case, "missed or doubled", "", r["sums"]["missed"] + r["sums"]["duplicates"],
+                               at_most=0, verdict=r["verdict"], exit=r["code"], **r["sums"])
+            context.report.row("burst", case, "instants run", "%", kept, at_least=100)
+            if r["late"]:
+                context.report.row("burst", case, "late p99", "us", percentile(r["late"], 0.99),
+                                   at_most=LIMIT_US.get(count, 250_000), p50=percentile(r["late"], 0.5),
+                                   max=max(r["late"]), n=len(r["late"]))
+            context.report.row("burst", case, "CPU per 1,000 starts", "s", r["cpu"], server_cpu=r["server_cpu"])
