@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/scoreboard/scoreboard.h"
 
@@ -228,6 +229,7 @@ static void on_finished(struct ledger_call *call)
         o->call_in_flight = false;
         ledger_call_done(call);
         if (error == 0) {
+                fault_point("recorded");
                 log_finish(o, out.finished);
                 occurrence_go(o, OCCURRENCE_CLOSED);
                 return;
@@ -276,6 +278,7 @@ static void finish(struct occurrence *o)
         o->ended_at = clock_wall();
         o->run_ended = clock_mono();
         occurrence_go(o, OCCURRENCE_FINISHING);
+        fault_point("finished-not-recorded");
         if (o->unit->of->ledger) {
                 send_finish(o);
                 return;
@@ -310,6 +313,7 @@ static int on_starting(struct run *r)
                 place_add(s->o.place, COUNT_STORAGE_FAILURES, 1);
                 return e;
         }
+        fault_point("line-written");
 
         o->started = true;
         o->started_at = clock_wall();
@@ -326,6 +330,7 @@ static void on_child(struct run *r, int keeper_pid, int pid)
         struct line_subject subject = occurrence_subject(o);
 
         triglog_child(o->spine->o.log, &subject, keeper_pid, pid);
+        fault_point("started");
 }
 
 static void on_run_done(struct run *r)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/scoreboard/scoreboard.h"
 #include "ledger/rules.h"
@@ -110,6 +111,7 @@ static void on_granted(struct occurrence *o)
 
         unit_advance(u, o->claim.planned);
         u->moved = 0;
+        fault_point("granted");
         occurrence_go(o, OCCURRENCE_GRANTED);
         /* Planned before it is run: a run may end, and free the occurrence, at once. */
         spine_plan(s, u);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/exits.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/process.h"
 #include "common/record/triglog.h"
@@ -118,6 +119,7 @@ void worker_on_led(uint64_t term, void *arg)
 {
         struct worker *w = arg;
 
+        fault_point("led");
         w->claims.term = term;
         w->led = true;
         place_set_term(w->place, term);
@@ -252,6 +254,7 @@ static void on_turn_end(uv_prepare_t *p)
                         channel_end_say(w->channel, MESSAGE_DRAINED, 0, NULL, false);
                 worker_close(w);
         }
+        fault_point("turn-end");
         int r = triglog_flush(w->log);
         if (r < 0 && !w->said_log)
                 (void) log_error(r, "trigger log: writing %s/%s", w->log_dir, triglog_name(w->log));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/fault.h"
 #include "worker/claim/watch.h"
 #include "worker/unit.h"
 
@@ -146,6 +147,7 @@ static void on_claim_answer(struct ledger_call *call)
 {
         struct claim *c = call->arg;
 
+        fault_point("answered");
         c->in_flight = false;
         if (call->error == 0) {
                 c->answer = call->out.claim;        /* owned by the claim from here on */
@@ -206,6 +208,7 @@ static void send_claim(struct claim *c)
                 watch_ripe(c->unit->watch, call->in.claim.stale_occ);
         c->in_flight = true;
         ledger_send(cr->ledger, call);
+        fault_point("attempt-sent");
 }
 
 void ask_ledger(struct claimer *cr, struct claim *c)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "worker/claim/ask.h"
 #include "worker/claim/runlock.h"
@@ -133,6 +134,7 @@ static void try_lock(struct claimer *cr, struct claim *c)
         int fd = runlock_take(cr->options->config->run_dir, c->unit);
         if (fd >= 0) {
                 c->lock_fd = fd;
+                fault_point("lock-taken");
                 ask_ledger(cr, c);
         } else if (fd == -EWOULDBLOCK && c->unit->running > 0) {
                 ask_ledger(cr, c);   /* the holder is this worker: only the ledger can say what overlaps */

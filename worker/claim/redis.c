@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/fault.h"
 #include "worker/claim/ask.h"
 #include "worker/claim/watch.h"
 #include "worker/unit.h"
@@ -89,6 +90,7 @@ static void send_renew(struct lease *l)
                 .lease_ms = l->lease_ms, .planned = l->planned,
         };
         l->in_flight = true;
+        fault_point("renewing");
         ledger_send(l->claimer->ledger, &l->call);
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/buf.h"
 #include "common/config/config.h"
+#include "common/fault.h"
 #include "ledger/resolver.h"
 #include "worker/runner/http.h"
 #include "worker/runner/http_multi.h"
@@ -59,6 +60,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *arg)
         struct http_transfer *t = arg;
         size_t len = size * count;
 
+        fault_point("started");
         t->header_bytes += len;
         if (t->header_bytes > HTTP_HEADERS_MAX) {
                 t->floods = true;

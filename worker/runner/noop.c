@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/fault.h"
 #include "worker/runner/outcome.h"
 #include "worker/runner/runner.h"
 
@@ -52,6 +53,7 @@ static void on_begin(uv_timer_t *timer)
                 outcome_set(&r->outcome, STATE_FAILED, CAUSE_LOG, RESULT_NONE, "the run line could not be written");
         else
                 outcome_set(&r->outcome, STATE_SUCCEEDED, CAUSE_NONE, RESULT_NOOP, NULL);
+        fault_point("started");
         uv_close((uv_handle_t *) timer, on_closed);
 }
 
