@@ -111,6 +111,12 @@ static void keep_in_mind(struct redis_memory *m, const struct claim_in *in, cons
                 (void) snprintf(m->fence, sizeof(m->fence), "%s", out->fence);
 }
 
+/* A grant without a number to run under may be one or not: the same token asks again, or is revoked. */
+static bool is_understood(const struct claim_out *out)
+{
+        return out->outcome != OUTCOME_GRANTED || (*out->fence && !out->fence[strspn(out->fence, "0123456789")]);
+}
+
 static void answer_claim(struct redis_ledger *l, struct ledger_call *c, const struct redisReply *r,
                          struct stamp store_time)
 {
@@ -125,6 +131,10 @@ static void answer_claim(struct redis_ledger *l, struct ledger_call *c, const st
                 redis_answer(c, -ETIMEDOUT, "out of memory");
                 return;
         }
+        if (!is_understood(out)) {
+                redis_answer(c, -ETIMEDOUT, "the server's answer is not understood");
+                return;
+        }
         out->store_time = store_time;
         if (out->outcome == OUTCOME_GRANTED)
                 keep_in_mind(&l->memory, &c->in.claim, out);
@@ -133,7 +143,7 @@ static void answer_claim(struct redis_ledger *l, struct ledger_call *c, const st
 
 static void on_claims(struct redis_request *q, const struct redisReply *r)
 {
-        struct stamp store_time = { reply_int(r, 1) * NS_PER_S + reply_int(r, 2) * NS_PER_US };
+        struct stamp store_time = reply_time(r, 1);
 
         for (size_t i = 0; i < q->count; i++)
                 answer_claim(q->ledger, q->calls[i], reply_at(r, 3 + i), store_time);

@@ -38,9 +38,10 @@ enum { NOW_AT = 3, REV_AT, WHEN_AT, DEF_AT, SHARDS_AT, COMPETES_AT, KIND_AT, EVE
 static void add_units(struct redis_args *a, const struct redisReply *r, struct define_out *out)
 {
         const struct redisReply *cursors = reply_at(r, CURSORS_AT);
-        struct schedule old = { .kind = reply_int(r, KIND_AT) == SCHEDULE_EVERY ? SCHEDULE_EVERY : SCHEDULE_NONE,
-                                .every_ms = reply_int(r, EVERY_AT), .anchor_ms = reply_int(r, ANCHOR_AT) };
+        struct schedule old = { .kind = SCHEDULE_NONE };
 
+        if (reply_int(r, KIND_AT) == SCHEDULE_EVERY)   /* an interval that cannot be gives up nothing */
+                (void) schedule_every(reply_int(r, EVERY_AT), reply_int(r, ANCHOR_AT), &old);
         for (size_t i = 0; i < reply_count(cursors); i++) {
                 struct instant cursor = reply_instant(cursors, i);
                 struct instant_range range = given_up(&old, cursor, out->valid_from);

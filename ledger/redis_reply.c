@@ -39,6 +39,16 @@ struct instant reply_instant(const struct redisReply *r, size_t i)
         return *reply_text(r, i) ? (struct instant) { reply_int(r, i) } : INSTANT_NONE;
 }
 
+struct stamp reply_time(const struct redisReply *r, size_t i)
+{
+        int64_t seconds, ns;
+
+        if (__builtin_mul_overflow(reply_int(r, i), NS_PER_S, &seconds) ||
+            __builtin_mul_overflow(reply_int(r, i + 1), NS_PER_US, &ns) || __builtin_add_overflow(seconds, ns, &ns))
+                return (struct stamp) { 0 };
+        return (struct stamp) { ns };
+}
+
 void reply_copy(const struct redisReply *r, size_t i, char *ret, size_t room)
 {
         (void) snprintf(ret, room, "%s", reply_text(r, i));

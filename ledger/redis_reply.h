@@ -18,6 +18,9 @@ const struct redisReply *reply_at(const struct redisReply *r, size_t i);   /* NU
 int64_t reply_int(const struct redisReply *r, size_t i);
 struct instant reply_instant(const struct redisReply *r, size_t i);        /* "" is INSTANT_NONE */
 
+/* Seconds at `i` and microseconds behind them, as of TIME; ns 0 when no clock can say that. */
+struct stamp reply_time(const struct redisReply *r, size_t i);
+
 /* Copies element `i`, cut to `room`. */
 void reply_copy(const struct redisReply *r, size_t i, char *ret, size_t room);
 

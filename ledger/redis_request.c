@@ -46,10 +46,15 @@ static void refused(struct redis_request *q, const char *text)
 
 static void held(struct redis_request *q)
 {
+        static const char why[] = "the store waits for owners to report after a failover";
+
         for (size_t i = 0; i < q->count; i++) {
-                q->calls[i]->out.claim.outcome = OUTCOME_HALTED;
-                q->calls[i]->out.claim.cursor = INSTANT_NONE;
-                redis_answer(q->calls[i], 0, "the store waits for owners to report after a failover");
+                if (q->calls[i]->op != LEDGER_CLAIM) {   /* nothing else has an outcome to say it in */
+                        redis_answer(q->calls[i], -EAGAIN, why);
+                        continue;
+                }
+                q->calls[i]->out.claim = (struct claim_out) { .outcome = OUTCOME_HALTED, .cursor = INSTANT_NONE };
+                redis_answer(q->calls[i], 0, why);
         }
 }
 
