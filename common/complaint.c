@@ -31,6 +31,18 @@ static struct complaint *complaint_new(struct complaints *c)
         return &list[c->count];
 }
 
+/* A complaint is one line on a terminal, whatever it quotes: control characters, those of two bytes too, become
+ * question marks. */
+static void clean(char *text)
+{
+        for (unsigned char *p = (unsigned char *) text; p && *p; p++) {
+                if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+                        p[0] = p[1] = '?';
+                else if (*p < 0x20 || *p == 0x7f)
+                        *p = '?';
+        }
+}
+
 void complain(struct complaints *c, enum severity severity, struct place place, const char *format, ...)
 {
         va_list ap;
@@ -42,10 +54,14 @@ void complain(struct complaints *c, enum severity severity, struct place place, 
         if (!new)
                 return;
         va_start(ap, format);
-        int n = vasprintf(&text, format, ap);
+        if (vasprintf(&text, format, ap) < 0)
+                text = NULL;
         va_end(ap);
-        place.file = place.file ? strdup(place.file) : NULL;
-        *new = (struct complaint) { .severity = severity, .place = place, .text = n < 0 ? NULL : text };
+        char *file = place.file ? strdup(place.file) : NULL;
+        clean(text);
+        clean(file);
+        place.file = file;
+        *new = (struct complaint) { .severity = severity, .place = place, .text = text };
         c->count++;
 }
 

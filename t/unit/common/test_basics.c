@@ -279,6 +279,19 @@ static void the_nearest_word_is_found_and_far_ones_are_not(void **state)
         assert_null(nearest_word("zzzzzz", words));
 }
 
+/* The name of a variable was quoted as it stood in the file, a hundred empty lines and all. */
+static void a_complaint_is_one_line(void **state)
+{
+        struct complaints c = COMPLAINTS_NONE;
+
+        (void) state;
+        complain(&c, SEVERITY_ERROR, (struct place) { "a\nb", 1, 1 }, "variable %s is not set",
+                 "A\n\nB\x1b[2J\x7f\xc2\x9b\xc3\xa4");
+        assert_string_equal(c.list[0].text, "variable A??B?[2J???\xc3\xa4 is not set");
+        assert_string_equal(c.list[0].place.file, "a?b");
+        complaints_done(&c);
+}
+
 static void complaints_beyond_the_limit_are_counted(void **state)
 {
         struct complaints c = COMPLAINTS_NONE;
@@ -338,6 +351,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(a_node_id_that_is_not_as_written_is_refused),
                 cmocka_unit_test(a_process_is_told_from_its_successor),
                 cmocka_unit_test(the_nearest_word_is_found_and_far_ones_are_not),
+                cmocka_unit_test(a_complaint_is_one_line),
                 cmocka_unit_test(complaints_beyond_the_limit_are_counted),
                 cmocka_unit_test(a_log_message_cannot_forge_a_line),
         };
