@@ -166,11 +166,11 @@ static void on_health(enum ledger_health h, const char *why, void *arg)
 
 static const struct unit_key unit = { "", "mail", 0 };
 
-static void fill(struct ledger_call *c, enum ledger_op op)
+static void fill(struct ledger_call *c, enum ledger_op op, struct ledger *l)
 {
         static const char occ[] = "0011223344556677889900112233445566778899001122334455667788990011";
 
-        *c = (struct ledger_call) { .op = op, .done = on_done };
+        *c = (struct ledger_call) { .op = op, .done = on_done, .ledger = l };
         switch (op) {
         case LEDGER_LEAD:
                 c->in.lead = (struct lead_in) { "n1", "n1.0.7.5-ab", "b00t", 1 };
@@ -230,10 +230,10 @@ static bool call_send(struct redis_ledger *l, struct ledger_call *calls, const c
         struct ledger_call *list[] = { &calls[0], &calls[1] };
 
         for (size_t op = 0; op < ARRAY_SIZE(names); op++) {
-                if (strcmp(names[op], operation) != 0)
+                if (!names[op] || strcmp(names[op], operation) != 0)
                         continue;
-                fill(&calls[0], (enum ledger_op) op);
-                fill(&calls[1], (enum ledger_op) op);
+                fill(&calls[0], (enum ledger_op) op, &l->base);
+                fill(&calls[1], (enum ledger_op) op, &l->base);
                 expected = op == LEDGER_CLAIM ? 2 : 1;
                 if (op == LEDGER_CLAIM)
                         redis_claim_send(l, list, 2);

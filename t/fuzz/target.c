@@ -33,10 +33,13 @@ static void folder_remove(void)
 
 const char *fuzz_folder(void)
 {
+        const char *place = getenv("ONCED_FUZZ_TMP");
+
         if (*folder)
                 return folder;
-        (void) snprintf(folder, sizeof(folder), "%s/onced-fuzz-XXXXXX",
-                        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+        if (!place)
+                place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+        (void) snprintf(folder, sizeof(folder), "%s/onced-fuzz-XXXXXX", place);
         CLAIM(mkdtemp(folder) != NULL);
         (void) atexit(folder_remove);
         return folder;
