@@ -9,7 +9,7 @@ const char *const ledger_op_names[] = {
         [LEDGER_LEAD] = "lead",       [LEDGER_DEFINE] = "define", [LEDGER_REGISTER] = "register",
         [LEDGER_PEEK] = "peek",       [LEDGER_CLAIM] = "claim",   [LEDGER_REVOKE] = "revoke",
         [LEDGER_RENEW] = "renew",     [LEDGER_FINISH] = "finish", [LEDGER_INTERRUPT] = "interrupt",
-        [LEDGER_HISTORY] = "history", [LEDGER_OP_COUNT_] = NULL,
+        [LEDGER_SAID] = "said",       [LEDGER_HISTORY] = "history", [LEDGER_OP_COUNT_] = NULL,
 };
 
 void ledger_answer(struct ledger_call *c)
@@ -33,23 +33,33 @@ static void free_history(struct history_out *h)
         *h = (struct history_out) { 0 };
 }
 
+static void free_ended(struct ended_record **list, size_t *count)
+{
+        free(*list);
+        *list = NULL;
+        *count = 0;
+}
+
+static void free_told(struct told_range **list, size_t *count)
+{
+        free(*list);
+        *list = NULL;
+        *count = 0;
+}
+
 void ledger_call_done(struct ledger_call *c)
 {
         switch (c->op) {
         case LEDGER_LEAD:
-                free(c->out.lead.ended);
-                c->out.lead.ended = NULL;
-                c->out.lead.ended_count = 0;
+                free_ended(&c->out.lead.ended, &c->out.lead.ended_count);
+                free_told(&c->out.lead.told, &c->out.lead.told_count);
                 break;
         case LEDGER_CLAIM:
-                free(c->out.claim.ended);
-                c->out.claim.ended = NULL;
-                c->out.claim.ended_count = 0;
+                free_ended(&c->out.claim.ended, &c->out.claim.ended_count);
                 break;
         case LEDGER_INTERRUPT:
-                free(c->out.interrupt.ended);
-                c->out.interrupt.ended = NULL;
-                c->out.interrupt.ended_count = 0;
+                free_ended(&c->out.interrupt.ended, &c->out.interrupt.ended_count);
+                free_told(&c->out.interrupt.told, &c->out.interrupt.told_count);
                 break;
         case LEDGER_HISTORY:
                 free_history(&c->out.history);

@@ -42,6 +42,7 @@ enum ledger_op {
         LEDGER_RENEW,      /* redis: prolong a lease; sqlite: always OK */
         LEDGER_FINISH,     /* final record, slot and lease freed in the same step */
         LEDGER_INTERRUPT,  /* the owner is dead: end its running records */
+        LEDGER_SAID,       /* what LEAD or INTERRUPT told is in the log: it need not be told again */
         LEDGER_HISTORY,    /* newest records and ranges, for people */
         LEDGER_OP_COUNT_
 };
@@ -60,14 +61,34 @@ struct ended_record {
         bool ending;             /* slot still taken: its task tree lives */
 };
 
+/* Instants that a dead owner decided without a start (skipped, missed, unknown by the barrier), maybe without
+ * coming to say so in its log: to be logged again by who hears of them. All that it recorded within
+ * LEDGER_UNTOLD_MS before the newest of these records, at most LEDGER_UNTOLD_MAX, newest first: a loop that
+ * stalls sends no calls, so that what it did not log is at most what was on its way then. */
+#define LEDGER_UNTOLD_MS  5000
+#define LEDGER_UNTOLD_MAX 10000
+struct told_range {
+        char scope_key[NODE_ID_MAX], task[TASK_NAME_MAX];
+        unsigned shard;
+        struct instant first, last;
+        uint64_t count;
+        enum state state;
+        enum cause cause;
+        char owner[OWNER_TEXT];
+};
+
 struct lead_in {
         const char *node, *owner, *boot;
         uint64_t life;
 };
+/* `ended` and `told` are freed by ledger_call_done. Both are told again by every LEAD, or every INTERRUPT of the
+ * owner, until LEDGER_SAID: the caller may die before their lines leave. */
 struct lead_out {
         uint64_t term;           /* > every term given before to this node */
-        struct ended_record *ended;   /* freed by ledger_call_done */
+        struct ended_record *ended;   /* of earlier lives */
         size_t ended_count;
+        struct told_range *told;      /* likewise */
+        size_t told_count;
 };
 
 struct define_in {
@@ -184,7 +205,18 @@ struct interrupt_in {
         const char *owner;
         bool trees_gone;             /* false: records with a task tree keep their slot (`ending`) */
 };
-struct interrupt_out { struct ended_record *ended; size_t ended_count; };
+struct interrupt_out {
+        struct ended_record *ended;
+        size_t ended_count;
+        struct told_range *told;
+        size_t told_count;
+};
+
+struct said_in {
+        const char *owner;           /* as in INTERRUPT; NULL: what LEAD told, of all lives before `life` */
+        const char *node;
+        uint64_t life;
+};
 
 struct history_in {
         const char *task;            /* NULL: all */
@@ -214,7 +246,7 @@ struct ledger_call {
         union {
                 struct lead_in lead; struct define_in define; struct register_in reg; struct peek_in peek;
                 struct claim_in claim; struct revoke_in revoke; struct renew_in renew;
-                struct finish_in finish; struct interrupt_in interrupt; struct history_in history;
+                struct finish_in finish; struct interrupt_in interrupt; struct said_in said; struct history_in history;
         } in;
         union {
                 struct lead_out lead; struct define_out define; struct register_out reg; struct peek_out peek;

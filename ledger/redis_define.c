@@ -81,6 +81,9 @@ static void put(struct redis_ledger *l, struct ledger_call *c, const struct redi
         redis_args_int(&a, in->schedule.every_ms);
         redis_args_int(&a, in->schedule.anchor_ms);
         redis_args_text(&a, cause_names[out->cause]);
+        redis_args_text(&a, l->o.owner);
+        redis_args_text(&a, l->o.node);
+        redis_args_int(&a, (int64_t) l->o.life);
         add_units(&a, r, out);
         redis_request(l, REDIS_DEFINE, &a, &c, 1, on_defined);
 }

@@ -103,7 +103,7 @@ static void send_one(struct redis_ledger *l, struct ledger_call *c)
                 [LEDGER_REGISTER] = redis_register_send, [LEDGER_PEEK] = redis_peek_send,
                 [LEDGER_REVOKE] = redis_revoke_send,     [LEDGER_RENEW] = redis_renew_send,
                 [LEDGER_FINISH] = redis_finish_send,     [LEDGER_INTERRUPT] = redis_interrupt_send,
-                [LEDGER_HISTORY] = redis_history_send,
+                [LEDGER_SAID] = redis_said_send,         [LEDGER_HISTORY] = redis_history_send,
         };
 
         senders[c->op](l, c);

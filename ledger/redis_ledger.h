@@ -80,6 +80,7 @@ void redis_peek_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_revoke_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_renew_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_finish_send(struct redis_ledger *l, struct ledger_call *c);
+void redis_said_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_history_send(struct redis_ledger *l, struct ledger_call *c);
 
 /* Several scripts one after the other. */

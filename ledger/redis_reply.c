@@ -77,6 +77,20 @@ void reply_ended(const struct redisReply *row, struct ended_record *ret)
         reply_copy(row, 6, ret->fence, sizeof(ret->fence));
 }
 
+void reply_told(const struct redisReply *row, struct told_range *ret)
+{
+        *ret = (struct told_range) {
+                .shard = (unsigned) reply_int(row, 2),
+                .first = reply_instant(row, 3), .last = reply_instant(row, 4),
+                .count = (uint64_t) reply_int(row, 5),
+                .state = (enum state) reply_name(row, 6, state_names, STATE_UNKNOWN),
+                .cause = (enum cause) reply_name(row, 7, cause_names, CAUSE_NONE),
+        };
+        reply_copy(row, 0, ret->scope_key, sizeof(ret->scope_key));
+        reply_copy(row, 1, ret->task, sizeof(ret->task));
+        reply_copy(row, 8, ret->owner, sizeof(ret->owner));
+}
+
 int reply_error(const char *text)
 {
         /* OOM, NOREPLICAS and MISCONF are here because each script's first write is one they refuse. */

@@ -9,6 +9,7 @@
 
 struct redisReply;
 struct ended_record;
+struct told_range;
 
 /* Element `i` as text, "" when it is none. Borrowed from the reply. */
 const char *reply_text(const struct redisReply *r, size_t i);
@@ -29,6 +30,9 @@ int reply_name(const struct redisReply *r, size_t i, const char *const *names, i
 
 /* A row of ended() in the scripts. */
 void reply_ended(const struct redisReply *row, struct ended_record *ret);
+
+/* A row of untold.lua. */
+void reply_told(const struct redisReply *row, struct told_range *ret);
 
 /* -EAGAIN: an error by which the server says that it executed nothing; -ETIMEDOUT: any other error. */
 int reply_error(const char *text);

@@ -86,6 +86,8 @@ void redis_revoke_send(struct redis_ledger *l, struct ledger_call *c)
         redis_args_instant(&a, in->not_after);
         redis_args_int(&a, in->grace_ms);
         redis_args_text(&a, l->o.owner);
+        redis_args_text(&a, l->o.node);
+        redis_args_int(&a, (int64_t) l->o.life);
         redis_request(l, REDIS_REVOKE, &a, &c, 1, on_revoked);
 }
 

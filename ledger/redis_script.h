@@ -21,7 +21,9 @@ enum redis_script {
         REDIS_REGISTER,
         REDIS_RENEW,
         REDIS_REVOKE,
+        REDIS_SAID,
         REDIS_SETTLE,
+        REDIS_UNTOLD,
         REDIS_SCRIPT_COUNT_
 };
 

@@ -55,6 +55,7 @@ static const struct thread_work work = { on_serve, on_tend, on_end };
 static void ledger_free(struct sqlite_ledger *l)
 {
         free(l->store.node);
+        free(l->store.owner);
         free(l->store.boot);
         free(l->store.path);
         free(l->store.wal_path);
@@ -69,11 +70,12 @@ static int store_init(struct sqlite_ledger *l, const struct ledger_options *o)
         *s = (struct sqlite_store) { .config = o->config, .life = o->life, .read_only = o->read_only || o->life == 0,
                                      .lock_fd = -1, .report = on_report, .report_arg = l };
         s->node = strdup(o->node ? o->node : "");
+        s->owner = strdup(o->owner ? o->owner : "");
         s->boot = strdup(o->boot ? o->boot : "");
         s->path = path_join(o->config->state_dir, "ledger.db");
         s->wal_path = path_join(o->config->state_dir, "ledger.db-wal");
         s->lock_path = path_join(o->config->state_dir, "ledger.lock");
-        return s->node && s->boot && s->path && s->wal_path && s->lock_path ? 0 : -ENOMEM;
+        return s->node && s->owner && s->boot && s->path && s->wal_path && s->lock_path ? 0 : -ENOMEM;
 }
 
 static int sqlite_open(uv_loop_t *loop, const struct ledger_options *o, ledger_health_cb health, void *arg,

@@ -23,6 +23,7 @@ static const struct {
         [LEDGER_HISTORY] = { op_history, true, false, 0 },
         [LEDGER_FINISH] = { op_finish, false, false, 1 },
         [LEDGER_INTERRUPT] = { op_interrupt, false, false, 1 },
+        [LEDGER_SAID] = { op_said, false, false, 1 },
         [LEDGER_LEAD] = { op_lead, false, true, 2 },
         [LEDGER_DEFINE] = { op_define, false, true, 2 },
         [LEDGER_REGISTER] = { op_register, false, true, 2 },
@@ -100,6 +101,8 @@ static bool call_fits(const struct ledger_call *c)
                 return finish_fits(&c->in.finish);
         case LEDGER_INTERRUPT:
                 return word_fits(c->in.interrupt.owner, OWNER_TEXT);
+        case LEDGER_SAID:
+                return !c->in.said.owner || word_fits(c->in.said.owner, OWNER_TEXT);
         case LEDGER_HISTORY:
                 return c->in.history.limit >= 1 && c->in.history.limit <= 1000 && c->in.history.state < STATE_COUNT_;
         default:

@@ -194,22 +194,27 @@ static int abandon_before(struct sqlite_store *s, const struct revoke_in *in, st
             schedule_last(&task.schedule, (struct instant) { in->planned.ms - 1 }, &g.last) < 0)
                 return 0;
         return record_insert(s, &(struct new_record) { .unit = &in->unit, .planned = g.first, .last = g.last,
-                                                       .count = g.count, .state = STATE_MISSED,
-                                                       .cause = CAUSE_ABANDONED });
+                                                       .count = g.count, .owner = s->owner, .node = s->node,
+                                                       .state = STATE_MISSED, .cause = CAUSE_ABANDONED });
 }
 
 static int abandon(struct sqlite_store *s, const struct revoke_in *in, const struct record_facts *record,
                    struct instant cursor)
 {
-        if (record->exists)
-                return statement_run(s, SQL_RECORD_END,
-                                     VALUES(TEXT(in->occ), TEXT(state_names[STATE_MISSED]),
-                                            TEXT(cause_names[CAUSE_ABANDONED]), NUMBER(0), NUMBER(s->now.ns)));
-        int r = abandon_before(s, in, cursor);
+        int r;
+
+        if (record->exists) {
+                r = statement_run(s, SQL_RECORD_END,
+                                  VALUES(TEXT(in->occ), TEXT(state_names[STATE_MISSED]),
+                                         TEXT(cause_names[CAUSE_ABANDONED]), NUMBER(0), NUMBER(s->now.ns)));
+                return r < 0 ? r : untold_add(s, s->owner, s->life);
+        }
+        r = abandon_before(s, in, cursor);
         if (r == 0)
                 r = record_insert(s, &(struct new_record) { .unit = &in->unit, .planned = in->planned,
                                                             .last = in->planned, .count = 1, .occ = in->occ,
-                                                            .token = in->token, .state = STATE_MISSED,
+                                                            .token = in->token, .owner = s->owner,
+                                                            .node = s->node, .state = STATE_MISSED,
                                                             .cause = CAUSE_ABANDONED });
         return r < 0 ? r : unit_move(s, &in->unit, in->planned);
 }

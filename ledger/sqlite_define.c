@@ -51,7 +51,8 @@ static int close_unit(struct sqlite_store *s, const char *task, const struct sch
 
         if (g.count > 0 && schedule_next(old, u->cursor, &g.first) == 0 && schedule_last(old, now, &g.last) == 0) {
                 int r = record_insert(s, &(struct new_record) { .unit = &key, .planned = g.first, .last = g.last,
-                                                                .count = g.count,
+                                                                .count = g.count, .owner = s->owner,
+                                                                .node = s->node,
                                                                 .state = rules_gap_state(cause), .cause = cause });
                 if (r < 0)
                         return r;

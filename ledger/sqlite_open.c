@@ -15,7 +15,12 @@
 
 /* A stranger's lock (sqlite3 by hand) and recovery after a crash are waited for this long. */
 #define BUSY_MS 500
-#define WAL_CHECKPOINT_BYTES (4L << 20)
+/* So many pages in the log are copied into the file. The log's file keeps their room, so that commits write over
+ * blocks that are there: a file that grows costs each fdatasync a commit of the file system's own journal. */
+#define WAL_CHECKPOINT_PAGES 1000
+#define WAL_KEPT_BYTES       "4194304"
+/* A leader that commits nothing learns of the others' log by the size of its file. */
+#define WAL_CHECKPOINT_BYTES (8L << 20)
 /* Checked whole at the first open after an unclean end, as far as that takes no more than a moment. */
 #define CHECK_BYTES (64L << 20)
 
@@ -144,6 +149,16 @@ bool store_file_is_ours(struct sqlite_store *s)
         return lstat(s->path, &st) == 0 && st.st_dev == s->db_dev && st.st_ino == s->db_ino;
 }
 
+static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
+{
+        struct sqlite_store *s = arg;
+
+        (void) db;
+        (void) name;
+        s->wal_pages = pages;
+        return SQLITE_OK;
+}
+
 static int settings(struct sqlite_store *s)
 {
         (void) sqlite3_extended_result_codes(s->db, 1);
@@ -155,8 +170,10 @@ static int settings(struct sqlite_store *s)
         if (r == SQLITE_OK)
                 r = sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
         if (r == SQLITE_OK && !s->read_only)
-                r = sqlite3_exec(s->db, "PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 2097152", NULL,
+                r = sqlite3_exec(s->db, "PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = " WAL_KEPT_BYTES, NULL,
                                  NULL, NULL);
+        s->wal_pages = 0;
+        (void) sqlite3_wal_hook(s->db, on_commit, s);
         return store_errno(s, r);
 }
 
@@ -279,16 +296,20 @@ int store_checkpoint(struct sqlite_store *s, int mode)
         return store_errno(s, sqlite3_wal_checkpoint_v2(s->db, NULL, mode, NULL, NULL));
 }
 
-/* journal_size_limit shrinks the WAL file at each restart of the log, so its size tells how much there is. */
-void store_checkpoint_if_due(struct sqlite_store *s)
+static bool checkpoint_is_due(const struct sqlite_store *s)
 {
         struct stat st;
 
-        if (!s->led || !s->db || s->halted || stat(s->wal_path, &st) < 0 || st.st_size < WAL_CHECKPOINT_BYTES)
-                return;
-        if (store_lock(s) < 0)
+        return s->wal_pages >= WAL_CHECKPOINT_PAGES ||
+               (stat(s->wal_path, &st) == 0 && st.st_size >= WAL_CHECKPOINT_BYTES);
+}
+
+void store_checkpoint_if_due(struct sqlite_store *s)
+{
+        if (!s->led || !s->db || s->halted || !checkpoint_is_due(s) || store_lock(s) < 0)
                 return;
         (void) store_checkpoint(s, SQLITE_CHECKPOINT_PASSIVE);
+        s->wal_pages = 0;
         store_unlock(s);
 }
 

@@ -41,6 +41,7 @@ int record_read(struct sqlite_store *s, const char *occ, const char *token, stru
 int task_read(struct sqlite_store *s, const char *task, struct task_row *ret)
 {
         _cleanup_(statement_resetp) sqlite3_stmt *st = NULL;
+        char kind[8];
 
         *ret = (struct task_row) { .keep = { 1000, 0 } };
         int r = statement_begin(s, SQL_TASK, VALUES(TEXT(task)), &st);
@@ -55,10 +56,9 @@ int task_read(struct sqlite_store *s, const char *task, struct task_row *ret)
         ret->valid_from.ms = sqlite3_column_int64(st, 3);
         ret->shards = (unsigned) sqlite3_column_int(st, 4);
         ret->competes = sqlite3_column_int(st, 5) == 1;
-        if (strcmp((const char *) sqlite3_column_text(st, 6), "every") == 0)
-                ret->schedule.kind = SCHEDULE_EVERY;
-        ret->schedule.every_ms = sqlite3_column_int64(st, 7);
-        ret->schedule.anchor_ms = sqlite3_column_int64(st, 8);
+        column_text(st, 6, kind, sizeof(kind));
+        if (strcmp(kind, "every") == 0)   /* an interval that cannot be is none */
+                (void) schedule_every(sqlite3_column_int64(st, 7), sqlite3_column_int64(st, 8), &ret->schedule);
         ret->keep.count = (unsigned) sqlite3_column_int(st, 9);
         ret->keep.age_ms = sqlite3_column_int64(st, 10);
         return 0;
@@ -104,12 +104,23 @@ int unit_move(struct sqlite_store *s, const struct unit_key *u, struct instant c
                                                         NUMBER(cursor.ms)));
 }
 
+int untold_add(struct sqlite_store *s, const char *owner, uint64_t life)
+{
+        return statement_run(s, SQL_UNTOLD_ADD, VALUES(TEXT(owner), NUMBER(life)));
+}
+
+static bool is_decision(const struct new_record *n)
+{
+        return n->state == STATE_SKIPPED || n->state == STATE_MISSED ||
+               (n->state == STATE_UNKNOWN && n->cause == CAUSE_BARRIER);
+}
+
 int record_insert(struct sqlite_store *s, const struct new_record *n)
 {
         const struct unit_key *u = n->unit;
         struct value ended = n->state == STATE_RUNNING ? NOTHING : NUMBER(s->now.ns);
 
-        return statement_run(
+        int r = statement_run(
                 s, SQL_RECORD_INSERT,
                 VALUES(TEXT(u->task), TEXT(u->scope_key), NUMBER(u->shard), NUMBER(n->planned.ms),
                        NUMBER(n->last.ms), NUMBER(n->count), TEXT(n->occ), TEXT(n->token), TEXT(n->trig),
@@ -117,6 +128,7 @@ int record_insert(struct sqlite_store *s, const struct new_record *n)
                        n->fence ? NUMBER(n->fence) : NOTHING, TEXT(state_names[n->state]),
                        TEXT(cause_names[n->cause]), TEXT(""), NUMBER(n->slot), NUMBER(n->tree), NUMBER(n->gap),
                        NOTHING, ended, NUMBER(-1), NUMBER(0), TEXT(""), NOTHING));
+        return r == 0 && is_decision(n) ? untold_add(s, n->owner, s->life) : r;
 }
 
 int record_trim(struct sqlite_store *s, const char *task, const char *occ, const struct history_keep *keep)

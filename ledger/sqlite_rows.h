@@ -44,7 +44,10 @@ struct new_record {
         bool slot, tree, gap;
 };
 
+/* A decision without a start makes its owner one to be told of. */
 int record_insert(struct sqlite_store *s, const struct new_record *n);
+
+int untold_add(struct sqlite_store *s, const char *owner, uint64_t life);
 
 /* History beyond what the task keeps goes, now and then: by the occurrence's digest one write in sixteen does
  * it, so that no task's turn is missed by a rhythm. */

@@ -37,6 +37,10 @@ static const char tables[] =
         "CREATE INDEX record_task ON record (task, last);"
         "CREATE INDEX record_last ON record (last);"
         "CREATE INDEX record_slot ON record (task, scope, shard) WHERE slot = 1;"
+        /* Owners of whose records LEAD and INTERRUPT have to tell, and where those are found. */
+        "CREATE TABLE untold (owner TEXT PRIMARY KEY, life INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+        "CREATE INDEX record_untold ON record (owner, ended)"
+        " WHERE state IN ('skipped', 'missed', 'unknown', 'interrupted');"
         "PRAGMA application_id = 1869505380;"
         "PRAGMA user_version = 1;";
 

@@ -8,7 +8,12 @@
 #include "ledger/sqlite_store.h"
 
 #define RECORD_TAKEN                                                                                       \
-        "SELECT occ, trig, scope, task, shard, planned, fence, state, tree, boot FROM record WHERE slot = 1 "
+        "SELECT occ, owner, life, tree, boot FROM record WHERE slot = 1 AND state = 'running' "
+
+/* In the words of the index record_untold, or it is not used. */
+#define RECORD_UNTOLD \
+        "FROM record WHERE owner = ?1 AND state IN ('skipped', 'missed', 'unknown', 'interrupted') "
+#define DECIDED "AND (state IN ('skipped', 'missed') OR cause = 'barrier') "
 
 #define HISTORY_COLUMNS                                                                                    \
         "SELECT occ, trig, fence, owner, scope, task, shard, planned, last, count, state, cause, result, " \
@@ -69,6 +74,17 @@ static const char *const sql[STATEMENT_COUNT_] = {
         [SQL_FREE_OF_OWNER] = "UPDATE record SET slot = 0 WHERE slot = 1 AND owner = ?1 AND state <> 'running'",
         [SQL_FREE_OF_OTHER_LIVES] = "UPDATE record SET slot = 0 "
                                     "WHERE slot = 1 AND (node <> ?1 OR life <> ?2) AND state <> 'running'",
+
+        [SQL_UNTOLD_ADD] = "INSERT INTO untold (owner, life) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        [SQL_UNTOLD_OF_OWNER] = "SELECT owner FROM untold WHERE owner = ?1",
+        [SQL_UNTOLD_OF_OTHER_LIVES] = "SELECT owner FROM untold WHERE life <> ?1 ORDER BY life DESC, owner",
+        [SQL_UNTOLD_ENDED] = "SELECT occ, trig, scope, task, shard, planned, fence, state, cause, slot " RECORD_UNTOLD
+                             "AND cause IN ('worker_died', 'power')",
+        [SQL_UNTOLD_DECIDED] =
+                "SELECT scope, task, shard, planned, last, count, state, cause " RECORD_UNTOLD DECIDED
+                "AND ended > (SELECT max(ended) " RECORD_UNTOLD DECIDED ") - ?2 ORDER BY ended DESC LIMIT ?3",
+        [SQL_SAID_OF_OWNER] = "DELETE FROM untold WHERE owner = ?1",
+        [SQL_SAID_OF_OTHER_LIVES] = "DELETE FROM untold WHERE life <> ?1",
 
         /* At most 500 at once: less history at a reload must not hold the lock for a second. */
         [SQL_TRIM_COUNT] = "DELETE FROM record WHERE id IN (SELECT id FROM record WHERE task = ?1 AND slot = 0 "

@@ -14,11 +14,11 @@
 #define SQLITE_STORE_SCHEMA 1
 
 /* Most calls in one transaction: what waits longer than that is better served in two. */
-#define SQLITE_BATCH_MAX 100
+#define SQLITE_BATCH_MAX 256
 
 struct sqlite_store {
         const struct config *config;             /* borrowed, as in ledger_options */
-        char *node, *boot;                       /* owned */
+        char *node, *owner, *boot;               /* owned */
         uint64_t life;
         bool read_only;
         char *path, *wal_path, *lock_path;       /* owned */
@@ -32,6 +32,7 @@ struct sqlite_store {
         int lock_fd;                             /* ledger.lock; -1: not open */
         bool full_sync;                          /* newest PRAGMA synchronous: FULL */
         bool led;                                /* ran LEAD: does the checkpoints */
+        int wal_pages;                           /* in the log after our newest commit; 0 after a checkpoint */
         bool rewrite;                            /* an fsync failed: all of the WAL is to be written anew */
         unsigned io_failures;                    /* in a row */
 
@@ -80,6 +81,7 @@ int op_revoke(struct sqlite_store *s, struct ledger_call *c);
 int op_finish(struct sqlite_store *s, struct ledger_call *c);
 int op_interrupt(struct sqlite_store *s, struct ledger_call *c);
 int op_lead(struct sqlite_store *s, struct ledger_call *c);
+int op_said(struct sqlite_store *s, struct ledger_call *c);
 int op_define(struct sqlite_store *s, struct ledger_call *c);
 int op_register(struct sqlite_store *s, struct ledger_call *c);
 int op_peek(struct sqlite_store *s, struct ledger_call *c);

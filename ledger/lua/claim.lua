@@ -15,11 +15,16 @@ local function outcome(word, cursor, more)
     o.term or '0', o.shards or '0', o.seq or '0', o.holder or '', o.holder_occ or '', o.ended or {} }
 end
 
+local function gap_fields(it)
+  return it.scope, it.task, it.shard, it.first, it.last, it.count, it.gap_state, it.gap_why
+end
+
 local function write_gap(it)
   if it.count == '0' then
     return '0'
   end
-  remember_range(it.scope, it.task, it.shard, it.first, it.last, it.count, it.gap_state, it.gap_why)
+  remember_range(it.owner, it.scope, it.task, it.shard, it.first, it.last, it.count, it.gap_state, it.gap_why)
+  keep_untold(it.owner, it.node, it.life, gap_fields(it))
   return '1'
 end
 
@@ -33,6 +38,7 @@ local function decided(it, state, why, more)
   redis.call('PEXPIRE', key, RETENTION_MS)
   remember(it.task, HISTORY_MAX, 'occ', it.occ, 'trig', it.trig, 'fence', '', 'owner', it.owner, 'scope', it.scope,
     'shard', it.shard, 'planned', it.planned, 'state', state, 'cause', why, 'ended', NOW .. '000000')
+  keep_untold(it.owner, it.node, it.life, it.scope, it.task, it.shard, it.planned, it.planned, '1', state, why)
   return outcome('decided', it.planned, o)
 end
 
@@ -105,6 +111,18 @@ local function stale(it)
   end
 end
 
+-- A gap alone has no occurrence to be known by, when the reply of an earlier, identical request was lost: its range
+-- is, among the owner's newest, since nobody gives up the same instants twice.
+local function gap_was_mine(it)
+  local wanted = cjson.encode({ gap_fields(it) })
+  for _, entry in ipairs(redis.call('LRANGE', P .. 'g:' .. it.owner, -200, -1)) do
+    if string.sub(entry, 16) == wanted then
+      return true
+    end
+  end
+  return false
+end
+
 local function gap_alone(it)
   redis.call('HSET', P .. 'u:' .. it.unit, 'cursor', it.last)
   write_gap(it)
@@ -131,7 +149,7 @@ end
 local function claim(it)
   local r = record(it.occ)
   local cursor = redis.call('HGET', P .. 'u:' .. it.unit, 'cursor')
-  if it.not_after ~= '' and NOW > it.not_after then
+  if (it.not_after ~= '' and NOW > it.not_after) or is_gone(it.owner) then
     return outcome('expired', cursor)
   end
   if it.planned ~= '' and r.state ~= '' then
@@ -152,6 +170,9 @@ local function claim(it)
     return outcome('early', cursor)
   end
   if cursor ~= it.expect then
+    if not planned and gap_was_mine(it) then
+      return outcome('decided', cursor, { gap = '1', replay = '1', state = it.gap_state, why = it.gap_why })
+    end
     return outcome('moved', cursor)
   end
   if not planned then

@@ -1,18 +1,19 @@
 -- Puts a definition in force, if what it was computed from still stands; else the caller reads again. The
 -- instants the old schedule had until `valid` are given up in the same step, as one range a unit.
 -- ARGV: prefix, epoch, run_id, definition, the same task's definition in the other scope, scope, task, rev
--- expected, valid, when, def, shards, competes, kind, every, anchor, cause, then for each unit of the old
--- definition: cursor expected, first, last, count
+-- expected, valid, when, def, shards, competes, kind, every, anchor, cause, owner, node, life, then for each unit
+-- of the old definition: cursor expected, first, last, count
 local verdict = gate(ARGV[2], ARGV[3])
 if verdict ~= 'OK' then
   return answer(verdict)
 end
 local definition, scope, task, expected, valid = ARGV[4], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 local key, units = P .. 'd:' .. definition, P .. 'u:' .. definition
-local UNITS = 17
+local owner, node, life = ARGV[18], ARGV[19], ARGV[20]
+local UNITS = 20
 local old = (#ARGV - UNITS) / 4
 
-if (redis.call('HGET', key, 'rev') or '') ~= expected then
+if (redis.call('HGET', key, 'rev') or '') ~= expected or is_gone(owner) then
   return answer('OK', 'retry')
 end
 for shard = 0, old - 1 do
@@ -32,7 +33,8 @@ for shard = 0, old - 1 do
   if cursor ~= '' and cursor < valid then
     redis.call('HSET', units .. unit, 'cursor', valid)
     if count ~= '0' then
-      remember_range(scope, task, unit, first, last, count, 'skipped', ARGV[17])
+      remember_range(owner, scope, task, unit, first, last, count, 'skipped', ARGV[17])
+      keep_untold(owner, node, life, scope, task, unit, first, last, count, 'skipped', ARGV[17])
     end
   end
 end

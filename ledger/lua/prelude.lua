@@ -67,9 +67,55 @@ local function remember(task, keep, ...)
   redis.call('XADD', P .. 'recent', 'MAXLEN', '~', RECENT_MAX, '*', 'task', task, 'id', id)
 end
 
-local function remember_range(scope, task, shard, first, last, count, state, why)
-  remember(task, HISTORY_MAX, 'scope', scope, 'shard', shard, 'planned', first, 'last', last, 'count', count,
-    'state', state, 'cause', why, 'ended', NOW .. '000000')
+local function remember_range(owner, scope, task, shard, first, last, count, state, why)
+  remember(task, HISTORY_MAX, 'owner', owner, 'scope', scope, 'shard', shard, 'planned', first, 'last', last,
+    'count', count, 'state', state, 'cause', why, 'ended', NOW .. '000000')
+end
+
+-- What an owner decided without a start, in case it dies before its log says so: the newest seconds, for as long
+-- as logs are kept by default.
+local UNTOLD_MS, UNTOLD_MAX, UNTOLD_KEEP_MS = 5000, 10000, 604800000
+
+local function entry_time(entry)
+  return string.sub(entry, 1, 15)
+end
+
+local function keep_untold(owner, node, life, ...)
+  local key = P .. 'g:' .. owner
+  redis.call('RPUSH', key, NOW .. cjson.encode({ ... }))
+  redis.call('LTRIM', key, -UNTOLD_MAX, -1)
+  -- Two old ones go for each that comes, so that no call pays for a long list at once.
+  for _ = 1, 2 do
+    if entry_time(redis.call('LINDEX', key, 0)) < instant(now - UNTOLD_MS) then
+      redis.call('LPOP', key)
+    end
+  end
+  redis.call('PEXPIRE', key, UNTOLD_KEEP_MS)
+  redis.call('HSET', P .. 'gn:' .. node, owner, life)
+end
+
+-- Owners of a node's lives before this one of whom there may be something to tell.
+local function owners_before(node, life)
+  local owners, all = {}, redis.call('HGETALL', P .. 'gn:' .. node)
+  for i = 1, #all, 2 do
+    if tonumber(all[i + 1]) < life then
+      owners[#owners + 1] = all[i]
+    end
+  end
+  table.sort(owners)
+  return owners
+end
+
+-- A request may lie in a socket and come after the death of its owner was settled: it must do nothing, since
+-- nobody would end or tell what it does.
+local GONE_MS = 3600000
+
+local function bury(owner)
+  redis.call('SET', P .. 'x:' .. owner, '1', 'PX', GONE_MS)
+end
+
+local function is_gone(owner)
+  return redis.call('EXISTS', P .. 'x:' .. owner) == 1
 end
 
 local function free_slot(occ, r)

@@ -1,9 +1,8 @@
 -- Ends the records of a dead owner, or of the earlier lives of a node, a page at a time. What was ended is told
--- until it is acknowledged, so that a lost reply costs no line of evidence. A record with a task tree that may
+-- until it is said to be in a log (said.lua), so that a lost reply costs no line of evidence. A record with a task tree that may
 -- live keeps its slot (`ending`), with a lease of its own in case nobody comes to free it. What an earlier boot
 -- left running may have finished without being able to say so: unknown.
--- ARGV: prefix, epoch, run_id, owner or '', node, life, boot, trees gone, 'ask' or 'ack', then the occurrences
--- that were told before
+-- ARGV: prefix, epoch, run_id, owner or '', node, life, boot, trees gone, then the occurrences that were told before
 local PAGE = 64
 local verdict = gate(ARGV[2], ARGV[3])
 if verdict ~= 'OK' then
@@ -18,17 +17,6 @@ local function let_go(occ, r)
   redis.call('HSET', P .. 'o:' .. occ, 'ending', '0')
   redis.call('PEXPIRE', P .. 'o:' .. occ, RETENTION_MS)
   r.ending = '0'
-end
-
-local function acknowledge(occ)
-  local r = record(occ)
-  if r.state == '' or r.state == 'running' then
-    return
-  end
-  redis.call('HSET', P .. 'o:' .. occ, 'said', '1')
-  if r.ending ~= '1' then
-    forget_owner(occ, r)
-  end
 end
 
 local function close_running(occ, r)
@@ -60,14 +48,11 @@ local function settle(occ, r)
   end
 end
 
-if ARGV[9] == 'ack' then
-  for i = 10, #ARGV do
-    acknowledge(ARGV[i])
-  end
-  return answer('OK')
+if owner ~= '' then
+  bury(owner)
 end
 local told = {}
-for i = 10, #ARGV do
+for i = 9, #ARGV do
   told[ARGV[i]] = true
 end
 local answers = answer('OK')

@@ -483,14 +483,15 @@ const size_t claim_case_count = sizeof(claim_cases) / sizeof(claim_cases[0]);
 
 int conformance_main(int argc, char **argv, const struct conformance_backend *b)
 {
-        size_t count = claim_case_count + life_case_count;
+        size_t life_at = claim_case_count, death_at = life_at + life_case_count, count = death_at + death_case_count;
         struct CMUnitTest *all = calloc(count, sizeof(*all));
 
         if (!all)
                 return 1;
         backend = b;
         memcpy(all, claim_cases, claim_case_count * sizeof(*all));
-        memcpy(all + claim_case_count, life_cases, life_case_count * sizeof(*all));
+        memcpy(all + life_at, life_cases, life_case_count * sizeof(*all));
+        memcpy(all + death_at, death_cases, death_case_count * sizeof(*all));
         int r = run_cases(argc, argv, b->name, all, count);
         free(all);
         return r;

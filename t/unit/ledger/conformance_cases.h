@@ -19,7 +19,7 @@ enum finished try_finish(struct world *w, struct ask a, struct ask_texts *texts,
 struct peek_out peeked(struct world *w, unsigned shard);
 size_t history_count(struct world *w, enum state state);
 
-extern const struct CMUnitTest claim_cases[], life_cases[];
-extern const size_t claim_case_count, life_case_count;
+extern const struct CMUnitTest claim_cases[], life_cases[], death_cases[];
+extern const size_t claim_case_count, life_case_count, death_case_count;
 
 #endif

@@ -145,8 +145,10 @@ static void renew_of_a_running_claim_is_fine(void **state)
         assert_true(c.out.renew.valid_until.ns > clock_mono().ns);
 }
 
+/* Ends what `owner` runs, and has it said. */
 static size_t interrupt(struct world *w, const char *owner, bool trees_gone, bool *ret_ending)
 {
+        struct ledger_call said = { .op = LEDGER_SAID };
         struct ledger_call c = { .op = LEDGER_INTERRUPT };
 
         c.in.interrupt = (struct interrupt_in) { owner, trees_gone };
@@ -160,6 +162,9 @@ static size_t interrupt(struct world *w, const char *owner, bool trees_gone, boo
                 *ret_ending = c.out.interrupt.ended[i].ending;
         }
         ledger_call_done(&c);
+        said.in.said = (struct said_in) { owner, w->node, w->life };
+        world_call(w, &said);
+        assert_int_equal(said.error, 0);
         return count;
 }
 

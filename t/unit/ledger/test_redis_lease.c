@@ -263,6 +263,9 @@ static void more_than_a_page_of_records_is_ended(void **state)
         assert_int_equal(c.error, 0);
         assert_int_equal(c.out.interrupt.ended_count, 150);
         ledger_call_done(&c);
+        struct ledger_call said = { .op = LEDGER_SAID };
+        said.in.said = (struct said_in) { w.owner, w.node, w.life };
+        world_call(&w, &said);
         world_call(&w, &c);
         assert_int_equal(c.out.interrupt.ended_count, 0);
         ledger_call_done(&c);
