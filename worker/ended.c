@@ -1,4 +1,5 @@
-/* Finish lines and counts for records that were ended in place of their dead owner. */
+/* Finish lines and counts for records that were ended in place of their dead owner, and the skip and miss lines it
+ * may have died before writing; whoever reads both knows them for one fact. */
 #include "worker/ended.h"
 
 #include "common/record/triglog.h"
@@ -18,5 +19,15 @@ void ended_log(struct triglog *log, struct board_place *place, const struct ende
                 row_finished(place_row(place, e->task), e->state, RESULT_NONE, -1);
                 if (e->state == STATE_INTERRUPTED)
                         place_add(place, COUNT_INTERRUPTED, 1);
+        }
+}
+
+void told_log(struct triglog *log, const struct told_range *list, size_t count)
+{
+        for (size_t i = 0; i < count; i++) {
+                const struct told_range *r = &list[i];
+
+                triglog_told(log, r->owner, r->task, r->scope_key, r->shard, r->first, r->last, r->count, r->state,
+                             r->cause);
         }
 }

@@ -1,4 +1,5 @@
-/* Records that somebody else than their owner ended: what is said and counted of them, by who did it. */
+/* What is said and counted in place of a dead owner: of records that somebody else ended, and of instants that it
+ * decided without a start. */
 #ifndef ONCED_ENDED_H
 #define ONCED_ENDED_H
 
@@ -6,8 +7,10 @@
 
 struct board_place;
 struct ended_record;
+struct told_range;
 struct triglog;
 
 void ended_log(struct triglog *log, struct board_place *place, const struct ended_record *list, size_t count);
+void told_log(struct triglog *log, const struct told_range *list, size_t count);
 
 #endif

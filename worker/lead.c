@@ -26,11 +26,18 @@ struct gone {
         char owner[OWNER_TEXT];
 };
 
+/* A LEDGER_SAID on its way; while one is, another may go unsent: then the same is told again. */
+struct said {
+        struct ledger_call call;
+        bool open;
+};
+
 struct lead {
         struct lead_options o;
         struct ledger_call local, group;
         struct delay local_wait, group_wait;
         bool local_open, group_open;
+        struct said local_said, group_said;
         bool canceled, said_away;
         struct gone *gones;                /* owned */
         unsigned gone_count;
@@ -53,6 +60,40 @@ static bool is_worth_a_retry(const struct lead *l, int error)
         return !l->canceled && (error == -EAGAIN || error == -ETIMEDOUT || error == -EUCLEAN);
 }
 
+/* Writes the lines of what an answer told. True when they have left and the ledger may forget it: lines that go
+ * with the rest of the turn would be lost with this process, after the ledger was told that they were written. */
+static bool log_told(struct lead *l, const struct ended_record *ended, size_t ended_count,
+                     const struct told_range *told, size_t told_count)
+{
+        ended_log(l->o.log, l->o.place, ended, ended_count);
+        told_log(l->o.log, told, told_count);
+        return ended_count + told_count > 0 && triglog_flush(l->o.log) == 0;
+}
+
+static void send_said(struct lead *l, struct ledger *to, struct ledger_call *call, const char *owner,
+                      void (*done)(struct ledger_call *), void *arg)
+{
+        *call = (struct ledger_call) { .op = LEDGER_SAID, .done = done, .arg = arg };
+        call->in.said = (struct said_in) { .owner = owner, .node = l->o.node, .life = l->o.life };
+        ledger_send(to, call);
+}
+
+static void on_lead_said(struct ledger_call *call)
+{
+        struct said *s = call->arg;
+
+        ledger_call_done(call);
+        s->open = false;
+}
+
+static void log_lead(struct lead *l, const struct lead_out *out, struct ledger *from, struct said *s)
+{
+        if (!log_told(l, out->ended, out->ended_count, out->told, out->told_count) || s->open)
+                return;
+        s->open = true;
+        send_said(l, from, &s->call, NULL, on_lead_said, s);
+}
+
 static void send_lead_local(struct lead *l);
 static void send_lead_group(struct lead *l);
 
@@ -73,7 +114,7 @@ static void on_lead_local(struct ledger_call *call)
         uint64_t term = call->out.lead.term;
 
         if (error == 0 && !l->canceled)
-                ended_log(l->o.log, l->o.place, call->out.lead.ended, call->out.lead.ended_count);
+                log_lead(l, &call->out.lead, l->o.local, &l->local_said);
         ledger_call_done(call);
         l->local_open = false;
         if (error == 0 && !l->canceled) {
@@ -99,7 +140,7 @@ static void on_lead_group(struct ledger_call *call)
         int error = call->error;
 
         if (error == 0 && !l->canceled)
-                ended_log(l->o.log, l->o.place, call->out.lead.ended, call->out.lead.ended_count);
+                log_lead(l, &call->out.lead, l->o.group, &l->group_said);
         ledger_call_done(call);
         l->group_open = false;
         if (!is_worth_a_retry(l, error))
@@ -200,17 +241,30 @@ static void gone_answered(struct gone *g, bool is_local, int error)
                 gone_free(g);
 }
 
+/* Whether the ledger heard it matters little: what it did not forget is told again to who asks again. */
+static void on_gone_said(struct ledger_call *call)
+{
+        struct gone *g = call->arg;
+
+        ledger_call_done(call);
+        gone_answered(g, call == &g->local, 0);
+}
+
 static void on_gone(struct ledger_call *call)
 {
         struct gone *g = call->arg;
         struct lead *l = g->lead;
+        const struct interrupt_out *out = &call->out.interrupt;
         int error = call->error;
         bool is_local = call == &g->local;
 
-        if (error == 0 && !l->canceled)
-                ended_log(l->o.log, l->o.place, call->out.interrupt.ended, call->out.interrupt.ended_count);
+        bool is_said = error == 0 && !l->canceled &&
+                       log_told(l, out->ended, out->ended_count, out->told, out->told_count);
         ledger_call_done(call);
-        gone_answered(g, is_local, error);
+        if (is_said)
+                send_said(l, is_local ? l->o.local : l->o.group, call, g->owner, on_gone_said, g);
+        else
+                gone_answered(g, is_local, error);
 }
 
 static void send_gone(struct gone *g, struct ledger *to, struct ledger_call *call)

@@ -265,9 +265,8 @@ void triglog_finish(struct triglog *t, const struct line_subject *s, enum state 
         finish_line(t, &m);
 }
 
-void triglog_range(struct triglog *t, const char *task, const char *scope_key, unsigned shard,
-                   struct instant first, struct instant last, uint64_t count, enum state state,
-                   enum cause cause)
+void triglog_told(struct triglog *t, const char *of, const char *task, const char *scope_key, unsigned shard,
+                  struct instant first, struct instant last, uint64_t count, enum state state, enum cause cause)
 {
         struct buf *b = &t->pending;
         struct line_mark m;
@@ -282,7 +281,15 @@ void triglog_range(struct triglog *t, const char *task, const char *scope_key, u
         line_int(b, "count", (int64_t) count);
         line_text(b, "state", state_names[state]);
         line_text(b, "cause", cause_names[cause]);
+        line_text(b, "of", of);
         finish_line(t, &m);
+}
+
+void triglog_range(struct triglog *t, const char *task, const char *scope_key, unsigned shard,
+                   struct instant first, struct instant last, uint64_t count, enum state state,
+                   enum cause cause)
+{
+        triglog_told(t, NULL, task, scope_key, shard, first, last, count, state, cause);
 }
 
 void triglog_lease(struct triglog *t, const struct line_subject *s, const char *what)

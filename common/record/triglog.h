@@ -111,6 +111,10 @@ void triglog_range(struct triglog *t, const char *task, const char *scope_key, u
                    struct instant first, struct instant last, uint64_t count, enum state state,
                    enum cause cause);
 
+/* The same line in place of the process `of`, which may have died before its own left. */
+void triglog_told(struct triglog *t, const char *of, const char *task, const char *scope_key, unsigned shard,
+                  struct instant first, struct instant last, uint64_t count, enum state state, enum cause cause);
+
 void triglog_lease(struct triglog *t, const struct line_subject *s,
                    const char *what /* late, lost, reasserted */);
 void triglog_step(struct triglog *t, int64_t jump_ns);

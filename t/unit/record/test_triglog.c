@@ -155,6 +155,8 @@ static void write_all_kinds(struct triglog *t)
         triglog_finish(t, &subject, STATE_FAILED, CAUSE_STATUS, RESULT_NONE, 1234, NULL, "said \"no\"\n\xff");
         triglog_range(t, "mail", "", 0, (struct instant) {1}, (struct instant) {9}, 3, STATE_SKIPPED,
                       CAUSE_MISFIRE);
+        triglog_told(t, "n1.2.7.s", "mail", "", 0, (struct instant) {1}, (struct instant) {9}, 3, STATE_MISSED,
+                     CAUSE_NOBODY);
         triglog_lease(t, &subject, "late");
         triglog_step(t, -5);
         triglog_stop(t, "drained", (struct instant) { 42 }, true);
@@ -189,7 +191,7 @@ static void all_kinds_of_lines_make_one_whole_chain(void **state)
         assert_int_equal(triglog_flush(p->log), 0);
 
         read_file(p, triglog_name(p->log), &b);
-        assert_int_equal(count_of(&b, "\n"), 10);
+        assert_int_equal(count_of(&b, "\n"), 11);
         assert_int_equal(strncmp(b.data, "{\"e\":\"start\",\"n\":1,\"t\":\"", 23), 0);
         assert_non_null(strstr(b.data,
                                "\"path\":\"flock\",\"out\":\"granted\",\"fence\":\"7\",\"tok8\":\"01234567\","

@@ -55,7 +55,7 @@ struct triglog *triglog_close(struct triglog *t)
 int triglog_flush(struct triglog *t)
 {
         (void) t;
-        return 0;
+        return rig_log.state;
 }
 
 int triglog_rotate(struct triglog *t)
@@ -148,6 +148,13 @@ void triglog_range(struct triglog *t, const char *task, const char *scope_key, u
         l->count = count;
         l->state = state;
         l->cause = cause;
+}
+
+void triglog_told(struct triglog *t, const char *of, const char *task, const char *scope_key, unsigned shard,
+                  struct instant first, struct instant last, uint64_t count, enum state state, enum cause cause)
+{
+        triglog_range(t, task, scope_key, shard, first, last, count, state, cause);
+        (void) snprintf(rig_log.lines[rig_log.count - 1].trig, TRIG_TEXT, "%s", of);
 }
 
 void triglog_lease(struct triglog *t, const struct line_subject *s, const char *what)
