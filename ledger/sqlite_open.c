@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -149,6 +150,19 @@ bool store_file_is_ours(struct sqlite_store *s)
         return lstat(s->path, &st) == 0 && st.st_dev == s->db_dev && st.st_ino == s->db_ino;
 }
 
+/* Every commit of another process empties a connection's page cache. From the heap its pages would be given back to
+ * the kernel and faulted in anew each time; a pool keeps them. Must come before the first use of SQLite. */
+#define POOL_PAGE  (4096 + 512)
+#define POOL_PAGES 128
+
+static void memory_settle(void)
+{
+        static char pool[POOL_PAGES][POOL_PAGE] __attribute__((aligned(8)));
+
+        (void) sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+        (void) sqlite3_config(SQLITE_CONFIG_PAGECACHE, pool, POOL_PAGE, POOL_PAGES);
+}
+
 static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
 {
         struct sqlite_store *s = arg;
@@ -259,8 +273,10 @@ static int open_locked(struct sqlite_store *s, char *ret_note, size_t room)
 
 int store_open(struct sqlite_store *s)
 {
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
         char note[160] = "";
 
+        (void) pthread_once(&once, memory_settle);
         int r = folder_fits(s);
         if (r == 0 && !s->read_only)
                 r = store_lock(s);

@@ -13,7 +13,8 @@
 
 #define SQLITE_STORE_SCHEMA 1
 
-/* Most calls in one transaction: what waits longer than that is better served in two. */
+/* Most calls in one transaction: the claims of a full turn with the finishes of the one before, since a claim
+ * that is cut off from the finish of its unit finds the slot taken. More is better served in two. */
 #define SQLITE_BATCH_MAX 256
 
 struct sqlite_store {
