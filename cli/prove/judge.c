@@ -284,6 +284,18 @@ static int take_run(struct taking *t)
         return 0;
 }
 
+/* An end that was told in place of a dead process, of what is settled already without a run: by another who told
+ * it, or by the dead one itself. */
+static bool told_again(const struct taking *t)
+{
+        if (!record_has(t->r, FIELD_OF) || !spans_has(&t->u->covered, t->planned_ms))
+                return false;
+        for (size_t i = t->u->open_count; i > 0 && t->u->open[i - 1].planned_ms >= t->planned_ms; i--)
+                if (t->u->open[i - 1].planned_ms == t->planned_ms)
+                        return false;
+        return true;
+}
+
 static int take_finish(struct taking *t)
 {
         int state = text_index(record_text(t->r, FIELD_STATE), state_names);
@@ -295,6 +307,8 @@ static int take_finish(struct taking *t)
         bool settled = !t->manual && unit_past(t->u, t->planned_ms) != PAST_NONE;
         if (settled && t->path != PATH_NONE)
                 return 0;               /* a second end: the first one is what the ledger keeps */
+        if (!t->manual && told_again(t))
+                return 0;
         struct occurrence *o = settled ? NULL : occurrence_of(t->j, t->u, t->r, t->manual);
         if (!settled && !o)
                 return no_room(t->j);
@@ -316,6 +330,34 @@ static int take_finish(struct taking *t)
         return 0;
 }
 
+/* Instants of `s` in (after, upto]. */
+static uint64_t count_in(const struct unit *u, const struct spans *s, int64_t after_ms, int64_t upto_ms)
+{
+        uint64_t count = 0;
+
+        for (size_t i = spans_find(s, after_ms + 1); i < s->count && s->list[i].first <= upto_ms; i++) {
+                const struct span *p = &s->list[i];
+                count += plans_count(u->plans, u->shard,
+                                     (struct instant) { p->first - 1 > after_ms ? p->first - 1 : after_ms },
+                                     (struct instant) { p->last < upto_ms ? p->last : upto_ms });
+        }
+        return count;
+}
+
+/* Instants in (after, upto] that no record has given up before. One range may be told twice, by its author and by
+ * those who feared that he had died before he could: that is one fact. */
+static uint64_t count_given_up(const struct unit *u, int64_t after_ms, int64_t upto_ms)
+{
+        struct instant after = { after_ms }, upto = { upto_ms };
+        uint64_t all = plans_count(u->plans, u->shard, after, upto);
+
+        if (unit_path(u, upto_ms, PATH_COUNT_) == PATH_NONE)
+                return all;              /* each process gives up its own */
+        uint64_t covered = count_in(u, &u->covered, after_ms, upto_ms);
+        uint64_t ran = count_in(u, &u->ran, after_ms, upto_ms);
+        return all - (covered > ran ? covered - ran : 0);
+}
+
 /* A range record: it covers its instants, those of the window are counted. */
 static int take_range(struct judge *j, struct unit *u, const struct record *r)
 {
@@ -334,8 +376,7 @@ static int take_range(struct judge *j, struct unit *u, const struct record *r)
         int64_t after, upto;
         uint64_t count = 0;
         if (unit_window(j, u, &after, &upto) && last.ms > after)
-                count = plans_count(u->plans, u->shard,
-                                    (struct instant) { first.ms - 1 > after ? first.ms - 1 : after }, last);
+                count = count_given_up(u, first.ms - 1 > after ? first.ms - 1 : after, last.ms);
         if (cause > 0 && cause < CAUSE_COUNT_)
                 row->given_up[cause] += count;
         if (r->e == EVENT_MISS)

@@ -198,7 +198,7 @@ static void all_kinds_of_lines_make_one_whole_chain(void **state)
                                "\"late_us\":213,\"store_ns\":5,\"h\":\""));
         struct evidence *e = verify(p);
         assert_int_equal(troubles(e, "line"), 0);
-        assert_int_equal(e->lines, 10);
+        assert_int_equal(e->lines, 11);
         assert_true(e->processes[0]->stopped);
         evidence_free(e);
 }
