@@ -71,35 +71,42 @@ static void on_done(struct ledger_call *c)
         --*(size_t *) c->arg;
 }
 
-/* Sends those whose error is one of the two, all at first. */
-static size_t send_those(struct book *b, struct ledger_call *calls, size_t count, bool again)
+static bool wants_again(const struct ledger_call *c)
+{
+        return c->error == -EAGAIN || c->error == -ETIMEDOUT;
+}
+
+/* One turn: all of them, or those that must be sent again. */
+static void turn(struct book *b, struct ledger_call *calls, size_t count, bool again)
 {
         size_t left = 0;
 
         for (size_t i = 0; i < count; i++) {
-                if (again && calls[i].error != -EAGAIN && calls[i].error != -ETIMEDOUT)
+                if (again && !wants_again(&calls[i]))
                         continue;
                 left++;
                 calls[i].done = on_done;
+                calls[i].arg = &left;
                 ledger_send(b->ledger, &calls[i]);
         }
-        return left;
+        while (left > 0)
+                (void) uv_run(&b->loop, UV_RUN_ONCE);
+}
+
+static bool one_wants_again(const struct ledger_call *calls, size_t count)
+{
+        for (size_t i = 0; i < count; i++)
+                if (wants_again(&calls[i]))
+                        return true;
+        return false;
 }
 
 int book_call(struct book *b, struct ledger_call *calls, size_t count)
 {
-        size_t left;
-
-        for (size_t i = 0; i < count; i++)
-                calls[i].arg = &left;
-        for (int tries = 0; tries < TRIES_MAX; tries++) {
-                if (tries > 0)
-                        (void) usleep(TRY_AGAIN_US);
-                left = send_those(b, calls, count, tries > 0);
-                if (left == 0)
-                        break;
-                while (left > 0)
-                        (void) uv_run(&b->loop, UV_RUN_ONCE);
+        turn(b, calls, count, false);
+        for (int tries = 0; tries < TRIES_MAX && one_wants_again(calls, count); tries++) {
+                (void) usleep(TRY_AGAIN_US);
+                turn(b, calls, count, true);
         }
         for (size_t i = 0; i < count; i++)
                 if (calls[i].error < 0) {

@@ -15,12 +15,17 @@ def micros(text):
     return calendar.timegm(time.strptime(seconds, "%Y-%m-%dT%H:%M:%S")) * 1_000_000 + int(fraction)
 
 
-def floor(context, every_ms, path, durability, seconds):
+def floor(context, every_ms, path, durability, seconds, units=1):
     count = max(int(seconds * 1000 / every_ms), 1)
     with folder() as where:
-        kind = {"none": ["none"], "redis": ["redis", context.redis().url, context.app()] if path == "redis" else []}
-        out = program("floor_lateness", every_ms, count, *kind.get(path, ["sqlite", where, durability]))
-    return [int(v) for v in out.split()][CUT:]
+        if path == "none":
+            kind = ["none"]
+        elif path == "redis":
+            kind = ["redis", context.redis().url, context.app(), units]
+        else:
+            kind = ["sqlite", where, durability, units]
+        out = program("floor_lateness", every_ms, count, *kind)
+    return [int(v) for v in out.split()][CUT * units:]
 
 
 def onced(context, every_ms, path, durability, seconds):
