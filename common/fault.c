@@ -77,13 +77,15 @@ static void read_all(void)
         free(copy);
 }
 
-static bool is_first(void)
+static bool is_first(const struct fault *f)
 {
         const char *path = getenv("ONCED_FAULT_ONCE");
+        char marker[4096];
         if (!path)
                 return true;
 
-        int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+        (void) snprintf(marker, sizeof(marker), "%s.%s", path, f->point);
+        int fd = open(marker, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
         if (fd < 0)
                 return false;
         (void) dprintf(fd, "%d\n", (int) getpid());
@@ -118,7 +120,7 @@ void fault_point(const char *name)
                 if (strcmp(f->point, name) != 0)
                         continue;
                 unsigned long passage = atomic_fetch_add(&f->passages, 1) + 1;
-                if ((f->at == 0 || f->at == passage) && is_first())
+                if ((f->at == 0 || f->at == passage) && is_first(f))
                         act(f);
         }
 }

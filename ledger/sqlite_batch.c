@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/config/config.h"
+#include "common/fault.h"
 #include "ledger/sqlite_store.h"
 
 #define KEPT_TEXT_MAX  (64u << 10)
@@ -191,6 +192,7 @@ static int transact(struct sqlite_store *s, struct ledger_call **calls, size_t c
                 r = identity_unmark(s);
         if (r == 0) {
                 *ret_committing = true;
+                fault_point("commit-held");
                 r = statement_run(s, SQL_COMMIT, NO_VALUES);
         }
         return r;

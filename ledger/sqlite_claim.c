@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/fault.h"
 #include "ledger/sqlite_rows.h"
 
 static void fence_text(int64_t fence, char ret[FENCE_TEXT])
@@ -69,6 +70,7 @@ static int write_decision(struct sqlite_store *s, const struct claim_in *in, con
                 n.fence = s->fence;
                 n.slot = true;
                 n.tree = in->tree;
+                fault_point("claim-held");
                 fence_text(s->fence, out->fence);
                 out->valid_until.ns = INT64_MAX;
         }
