@@ -177,6 +177,23 @@ static int gather_path(struct gathering *g, const char *path)
         return stat(triggers, &st) == 0 && S_ISDIR(st.st_mode) ? gather_folder(g, triggers) : 0;
 }
 
+static int by_name(const void *left, const void *right)
+{
+        const struct process *const *a = left, *const *b = right;
+
+        return strcmp((*a)->name, (*b)->name);
+}
+
+/* The order of arguments, or of a folder's entries, is no evidence: it must not decide between logs that
+ * contradict each other. */
+static void put_in_order(struct evidence *e)
+{
+        if (e->process_count > 1)
+                qsort(e->processes, e->process_count, sizeof(struct process *), by_name);
+        for (size_t i = 0; i < e->process_count; i++)
+                e->processes[i]->index = i;
+}
+
 int evidence_gather(struct evidence *e, char **paths, size_t count)
 {
         _cleanup_(scanner_freep) struct scanner *scanner = scanner_new();
@@ -186,5 +203,6 @@ int evidence_gather(struct evidence *e, char **paths, size_t count)
         for (size_t i = 0; i < count && r == 0; i++)
                 r = gather_path(&g, paths[i]);
         dict_done(&g.seen);
+        put_in_order(e);
         return r;
 }

@@ -31,6 +31,8 @@ static bool stream_less(const struct heap_node *a, const struct heap_node *b)
 
         if (x->place_ms != y->place_ms)
                 return x->place_ms < y->place_ms;
+        if (x->record.t_us != y->record.t_us)   /* at one instant, as it happened */
+                return x->record.t_us < y->record.t_us;
         return x->process->index < y->process->index;
 }
 

@@ -215,22 +215,28 @@ static void a_lock_that_does_not_hold_shows_the_multiple(void **state)
 static void findings_are_told_apart(void **state)
 {
         struct scene *s = *state;
+        struct author *first = author_of(&s->book, "n1", "2", 103, "worker", 12);
+        struct author *second = author_of(&s->book, "n1", "3", 104, "worker", 13);
+        say_born(s->master, 12, first);
+        say_born(s->master, 13, second);
         ten_seconds(s, "flock", 0);
-        say_plan(s->first, 60, "f", "flock", 1000, "\"rev\":1");
-        say_run(s->first, 1001, "f", "flock", 1000, 7);          /* OVERLAP with the next one */
-        say_finish(s->first, 3300, "f", 1000, "succeeded", "\"result\":\"done\",\"run_us\":2200000");
-        say_once(s->second, "f", "flock", 2000, 8);
-        say_run(s->second, 2900, "f", "flock", 3000, 9);         /* EARLY */
-        say_finish(s->second, 2901, "f", 3000, "succeeded", "\"result\":\"done\",\"run_us\":1");
-        say_run(s->first, 6200, "f", "flock", 4000, 10);         /* LATE */
-        say_finish(s->first, 6201, "f", 4000, "succeeded", "\"result\":\"done\",\"run_us\":1");
-        say_finish(s->first, 6202, "f", 5000, "succeeded", "\"result\":\"done\",\"run_us\":1"); /* ORPHAN */
-        say_run(s->second, 6203, "f", "flock", 6000, 11);        /* UNFINISHED */
-        say_once(s->second, "f", "flock", 7000, 5);              /* FENCE */
-        say_once(s->first, "f", "flock", 7500, 12);              /* PHANTOM */
-        say_once(s->first, "f", "flock", 8000, 13);
-        say_once(s->first, "f", "flock", 9000, 14);
-        say_once(s->first, "f", "flock", 10000, 15);
+        say_plan(first, 60, "f", "flock", 1000, "\"rev\":1");
+        say_run(first, 1001, "f", "flock", 1000, 7);          /* OVERLAP with the next one */
+        say_finish(first, 2300, "f", 1000, "succeeded", "\"result\":\"done\",\"run_us\":1200000");
+        say_once(second, "f", "flock", 2000, 8);
+        say_run(second, 2900, "f", "flock", 3000, 9);         /* EARLY */
+        say_finish(second, 2901, "f", 3000, "succeeded", "\"result\":\"done\",\"run_us\":1");
+        say_run(first, 6200, "f", "flock", 4000, 10);         /* LATE */
+        say_finish(first, 6201, "f", 4000, "succeeded", "\"result\":\"done\",\"run_us\":1");
+        say_finish(first, 6202, "f", 5000, "succeeded", "\"result\":\"done\",\"run_us\":1"); /* ORPHAN */
+        say_run(second, 6203, "f", "flock", 6000, 11);        /* UNFINISHED */
+        say_once(second, "f", "flock", 7000, 5);              /* FENCE */
+        say_once(first, "f", "flock", 7500, 12);              /* PHANTOM */
+        say_once(first, "f", "flock", 8000, 13);
+        say_once(first, "f", "flock", 9000, 14);
+        say_once(first, "f", "flock", 10000, 15);
+        say_stop(first, 10600, 10500, false);
+        say_stop(second, 10600, 10500, false);
         all_stop(s);
 
         (void) prove_it(s);
