@@ -118,6 +118,7 @@ static int64_t request_on(struct crew_member *m, void *arg)
         for (int i = 0; i < b->in_flight; i++) {
                 easies[i] = curl_easy_init();
                 (void) curl_easy_setopt(easies[i], CURLOPT_URL, b->url);
+                (void) curl_easy_setopt(easies[i], CURLOPT_NOSIGNAL, 1L);
                 (void) curl_easy_setopt(easies[i], CURLOPT_WRITEFUNCTION, on_body);
         }
         run_all(b, easies);      /* connections stand before the clock runs */
