@@ -14,6 +14,7 @@ struct command {
 int command_run(int argc, char **argv);       /* run.c */
 int command_check(int argc, char **argv);     /* check.c */
 int command_prove(int argc, char **argv);     /* prove/prove.c */
+int command_recover(int argc, char **argv);   /* recover.c */
 int command_status(int argc, char **argv);    /* client commands: one file each family */
 int command_workers(int argc, char **argv);
 int command_tasks(int argc, char **argv);

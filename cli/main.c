@@ -27,6 +27,9 @@ static const struct command commands[] = {
         { "metrics", CLIENT_USAGE, "counters for a scraper, as OpenMetrics text or JSON", command_metrics },
         { "prove", "[--since TIME] [--until TIME] [--task NAME] [--json] [--verbose] LOG...",
           "show from the trigger logs alone that each task ran once per interval", command_prove },
+        { "recover", "(--ledger | --store | TASK --cursor now) -c FILE [--yes]",
+          "go on after a ledger was lost, damaged or put back, or a clock was wrong; nothing is run twice",
+          command_recover },
         { "help", "[COMMAND]", "this list, or one command", command_help },
         { "version", "", "the version", command_version },
 };

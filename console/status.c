@@ -5,6 +5,7 @@
 #include "common/process.h"
 #include "common/scoreboard/scoreboard.h"
 #include "console/answer.h"
+#include "console/tasks.h"
 
 const char *readiness(const struct view *v, const struct workers *w)
 {
@@ -19,6 +20,9 @@ const char *readiness(const struct view *v, const struct workers *w)
                 return "starting: not all workers are ready yet";
         if (!workers_timer(w))
                 return "no timer worker: the one before has ended and no sibling is ready";
+        if (tasks_stand_ahead(v))
+                return "a task's newest decided instant lies further ahead of the clock than max_future: it does not start; "
+                       "the log names it; cure: onced recover TASK --cursor now -c FILE";
         return NULL;
 }
 

@@ -22,6 +22,26 @@ struct instant task_next(const struct view *v, const struct task *t)
         return next;
 }
 
+/* By what the workers plan: they go on from the newest decided instant, so that their next one tells where it is. */
+static bool stands_ahead(const struct view *v, const struct task *t)
+{
+        struct task_counts counts;
+        struct instant next = task_next(v, t);
+
+        if (instant_is_none(next) || !board_task_totals(v->board, t->name, &counts) || !counts.next_planned_ms)
+                return false;
+        return counts.next_planned_ms > next.ms && counts.next_planned_ms - next.ms > v->config->max_future_ms;
+}
+
+bool tasks_stand_ahead(const struct view *v)
+{
+        /* Tasks beyond these have no row of their own. */
+        for (size_t i = 0; v->board && i < v->config->task_count && i < BOARD_TASKS; i++)
+                if (stands_ahead(v, &v->config->tasks[i]))
+                        return true;
+        return false;
+}
+
 json_t *task_counts_json(const struct task_counts *c)
 {
         json_t *runs = json_object(), *attempts = json_object();

@@ -26,6 +26,9 @@ bool task_competes(const struct task *t);
 /* The next planned instant after `v->wall`; INSTANT_NONE when it never runs by itself. */
 struct instant task_next(const struct view *v, const struct task *t);
 
+/* True when a unit of a task counts instants as decided that lie more than max_future ahead: it does not start. */
+bool tasks_stand_ahead(const struct view *v);
+
 /* {"runs": {state: n}, "attempts": {outcome: n}, "noop": n, "running": n} */
 json_t *task_counts_json(const struct task_counts *c);
 

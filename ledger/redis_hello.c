@@ -174,8 +174,8 @@ static void on_rebase(int error, const struct redisReply *r, void *arg)
                 remember(h, r);
                 h->done(HELLO_OK, "", h->arg);
         } else if (strcmp(verdict, "STORE_LOST") == 0) {
-                h->done(HELLO_HALTED, "the store has lost its identity: claims it held may be lost; "
-                        "restore its data, or accept the loss with `onced recover --store`", h->arg);
+                h->done(HELLO_HALTED, "the store is not the one it was: claims it held may be lost; "
+                        "cure: its data back, or onced recover --store -c FILE", h->arg);
         } else if (strcmp(verdict, "SCHEMA") == 0) {
                 object(h, "the store has schema %s; this version knows 1", reply_text(r, 3));
                 h->done(HELLO_HALTED, h->why, h->arg);

@@ -70,9 +70,10 @@ static void judge(struct redis_request *q, const struct redisReply *r)
         else if (strcmp(verdict, "HOLD") == 0)
                 held(q);
         else if (strcmp(verdict, "UNIT_LOST") == 0)
-                answer_calls(q, -EUCLEAN, "the store has lost this unit's cursor; `onced recover TASK` sets a new one");
+                answer_calls(q, -EUCLEAN, "the store has lost this unit's cursor; cure: onced recover TASK --cursor now -c FILE");
         else if (strcmp(verdict, "STORE_LOST") == 0) {
-                static const char why[] = "the store has lost its identity: claims it held may be lost";
+                static const char why[] = "the store has lost its identity: claims it held may be lost; "
+                                          "cure: its data back, or onced recover --store -c FILE";
                 answer_calls(q, -EUCLEAN, why);
                 redis_halt(l, why);
         } else {

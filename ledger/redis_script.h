@@ -11,6 +11,7 @@ struct redis_args;
 
 enum redis_script {
         REDIS_CLAIM,
+        REDIS_CURSOR,
         REDIS_DEFINE,
         REDIS_DEFINITION,
         REDIS_FINISH,
@@ -18,6 +19,7 @@ enum redis_script {
         REDIS_LEAD,
         REDIS_PEEK,
         REDIS_REBASE,
+        REDIS_RECOVER,
         REDIS_REGISTER,
         REDIS_RENEW,
         REDIS_REVOKE,

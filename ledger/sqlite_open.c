@@ -34,19 +34,35 @@ static void tell(struct sqlite_store *s, enum ledger_health h)
         s->report(s->report_arg, h, s->why);
 }
 
-void store_halt(struct sqlite_store *s, const char *format, ...)
+static void halt(struct sqlite_store *s, const char *cure, const char *format, va_list args)
 {
-        char what[sizeof(s->why) - 24];
-        va_list args;
+        char what[sizeof(s->why) - sizeof(STORE_CURE) + 1];
 
         if (s->halted)
                 return;
-        va_start(args, format);
         (void) vsnprintf(what, sizeof(what), format, args);
-        va_end(args);
-        (void) snprintf(s->why, sizeof(s->why), "%s; see: onced recover", what);
+        (void) snprintf(s->why, sizeof(s->why), "%s%s", what, cure);
         s->halted = true;
         tell(s, LEDGER_HALTED);
+}
+
+void store_halt(struct sqlite_store *s, const char *format, ...)
+{
+        va_list args;
+
+        va_start(args, format);
+        halt(s, STORE_CURE, format, args);
+        va_end(args);
+}
+
+void store_refuse(struct sqlite_store *s, const char *format, ...)
+{
+        va_list args;
+
+        s->refused = !s->halted;
+        va_start(args, format);
+        halt(s, "", format, args);
+        va_end(args);
 }
 
 void store_down(struct sqlite_store *s, const char *format, ...)
@@ -99,8 +115,8 @@ static int folder_fits(struct sqlite_store *s)
         if (statfs(s->config->state_dir, &fs) < 0)
                 return -errno;
         if (network_fs(fs.f_type) && !s->config->allow_network_fs) {
-                store_halt(s, "%s lies on a network file system; its locks are not to be trusted "
-                              "(allow_network_fs)", s->config->state_dir);
+                store_refuse(s, "%s lies on a network file system, whose locks are not to be trusted; cure: a local "
+                                "folder, or allow_network_fs", s->config->state_dir);
                 return -EUCLEAN;
         }
         return 0;
@@ -111,11 +127,11 @@ static int make_file(struct sqlite_store *s)
         struct node_id n;
 
         int r = node_id_read(s->config->state_dir, &n);
-        if (r == 0 && n.incarnation[0]) {
+        if (r == 0 && n.incarnation[0] && !s->recovering) {
                 store_halt(s, "%s is missing or empty, but this node had a ledger", s->path);
                 return -EUCLEAN;
         }
-        if (r < 0 && r != -ENOENT)
+        if (r < 0 && r != -ENOENT && !s->recovering)
                 return r;
         int fd = open(s->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0)
@@ -136,8 +152,13 @@ static int file_fits(struct sqlite_store *s, struct stat *ret)
                 if (lstat(s->path, ret) < 0)
                         return -errno;
         }
-        if (!S_ISREG(ret->st_mode) || (!s->read_only && ret->st_uid != geteuid())) {
-                store_halt(s, "%s is no file of this user", s->path);
+        if (!S_ISREG(ret->st_mode)) {
+                store_halt(s, "%s is no file", s->path);
+                return -EUCLEAN;
+        }
+        if ((!s->read_only || s->recovering) && ret->st_uid != geteuid()) {
+                store_refuse(s, "%s belongs to uid %d, not to uid %d which runs this", s->path, (int) ret->st_uid,
+                             (int) geteuid());
                 return -EUCLEAN;
         }
         return 0;
@@ -218,11 +239,16 @@ static int check_whole(struct sqlite_store *s)
 {
         sqlite3_stmt *st;
 
-        int r = sqlite3_prepare_v2(s->db, "PRAGMA quick_check(1)", -1, &st, NULL);
+        const char *check = s->recovering ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(1)";
+
+        int r = sqlite3_prepare_v2(s->db, check, -1, &st, NULL);
         if (r != SQLITE_OK)
                 return store_errno(s, r);
         r = statement_row(s, st);
-        bool sound = r > 0 && strcmp((const char *) sqlite3_column_text(st, 0), "ok") == 0;
+        const char *found = r > 0 ? (const char *) sqlite3_column_text(st, 0) : NULL;
+        bool sound = found && strcmp(found, "ok") == 0;
+        if (r >= 0 && !sound)
+                store_halt(s, "%s is damaged: %.60s; it is kept", s->path, found ? found : "it cannot be checked");
         (void) sqlite3_finalize(st);
         return r < 0 ? r : sound ? 0 : -EUCLEAN;
 }
@@ -253,12 +279,12 @@ static int open_settle(struct sqlite_store *s, const struct stat *st, char *ret_
         r = settings(s);
         if (r == 0)
                 r = schema_settle(s);
-        if (r < 0 || s->read_only)
+        if (r < 0 || (s->read_only && !s->recovering))
                 return r;
         r = write_anew(s);
-        if (r == 0 && st->st_size <= CHECK_BYTES && !last_end_was_clean(s))
+        if (r == 0 && (s->recovering || (st->st_size <= CHECK_BYTES && !last_end_was_clean(s))))
                 r = check_whole(s);
-        return r < 0 ? r : identity_settle(s, ret_note, room);
+        return r < 0 || s->recovering ? r : identity_settle(s, ret_note, room);
 }
 
 static int open_locked(struct sqlite_store *s, char *ret_note, size_t room)

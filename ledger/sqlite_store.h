@@ -22,6 +22,7 @@ struct sqlite_store {
         char *node, *owner, *boot;               /* owned */
         uint64_t life;
         bool read_only;
+        bool recovering;                         /* opened by `onced recover`, whichever ledger it is */
         char *path, *wal_path, *lock_path;       /* owned */
         void (*report)(void *arg, enum ledger_health h, const char *why);
         void *report_arg;
@@ -38,6 +39,7 @@ struct sqlite_store {
         unsigned io_failures;                    /* in a row */
 
         bool said, halted;                       /* health as last reported */
+        bool refused;                            /* halted, and `onced recover` is no cure */
         enum ledger_health health;
         char why[160];
 
@@ -67,7 +69,9 @@ int identity_settle(struct sqlite_store *s, char *ret_note, size_t room);
 int identity_mark_clean(struct sqlite_store *s);
 int identity_unmark(struct sqlite_store *s);     /* before the first write after a clean mark */
 
-/* Health: told once per change. */
+/* Health: told once per change. What is halted ends with the cure; what is refused names its own. */
+#define STORE_CURE "; cure: onced recover --ledger -c FILE"
+void store_refuse(struct sqlite_store *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void store_halt(struct sqlite_store *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void store_down(struct sqlite_store *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void store_io_failed(struct sqlite_store *s);

@@ -64,6 +64,11 @@ static int identity_lay(struct ground *g, const char *state_dir)
                 if (r < 0)
                         return log_error(r, "%s/node_id cannot be written", state_dir);
         }
+        if (r == -EINVAL) {
+                (void) log_error(0, "%s/node_id is not understood; it is kept; cure: onced recover --ledger -c FILE",
+                                 state_dir);
+                return r;
+        }
         if (r < 0)
                 return log_error(r, "%s/node_id cannot be read", state_dir);
         r = clock_boot_id(g->boot);

@@ -60,8 +60,8 @@ void spine_enlist(struct spine *s, struct unit *u, struct stamp now)
                 return;
         if (u->cursor.ms > stamp_instant(now).ms + s->o.max_future_ms)
                 (void) log_error(0, "task %s: its newest decided instant lies %lld s ahead of the clock; nothing "
-                                 "starts until then", u->of->task->name,
-                                 (long long) (u->cursor.ms - stamp_instant(now).ms) / MS_PER_S);
+                                 "starts until then; cure: onced recover %s --cursor now -c FILE", u->of->task->name,
+                                 (long long) (u->cursor.ms - stamp_instant(now).ms) / MS_PER_S, u->of->task->name);
         spine_plan(s, u);
 }
 

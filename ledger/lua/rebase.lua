@@ -22,7 +22,7 @@ end
 if string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') ~= run_id then
   return answer('MOVED')
 end
-local s = fields(KEYS[1], 'v', 'inc', 'epoch', 'run_id', 'barrier')
+local s = fields(KEYS[1], 'v', 'inc', 'epoch', 'run_id', 'barrier', 'recovered')
 if s.inc == '' then
   if inc ~= '' then
     return answer('STORE_LOST')
@@ -38,10 +38,19 @@ end
 if s.v ~= '1' then
   return answer('SCHEMA', s.v)
 end
-if (inc ~= '' and inc ~= s.inc) or redis.call('EXISTS', P .. 'fence') == 0 then
+if redis.call('EXISTS', P .. 'fence') == 0 then
   return answer('STORE_LOST')
 end
-if s.run_id == run_id and tonumber(s.epoch) >= epoch then
+-- Another identity is a loss, unless a person has accepted it: then the barrier lies behind all that was granted
+-- before. Where this process knows better, it is raised like after a restart.
+local accepted = inc ~= '' and inc ~= s.inc and s.recovered ~= ''
+if inc ~= '' and inc ~= s.inc and not accepted then
+  return answer('STORE_LOST')
+end
+if accepted and (seen == '' or seen <= s.barrier) and s.run_id == run_id then
+  return answer('OK', s.inc, s.epoch)
+end
+if s.run_id == run_id and tonumber(s.epoch) >= epoch and not accepted then
   return answer('OK', s.inc, s.epoch)
 end
 

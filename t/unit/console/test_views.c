@@ -170,6 +170,26 @@ static void readiness_names_its_reason(void **state)
         world_done(&w);
 }
 
+static void a_cursor_far_ahead_is_not_ready(void **state)
+{
+        struct world w;
+        (void) state;
+
+        world_init(&w, 1, 2);
+        world_master(&w, true, false);
+        unsigned place = world_add(&w, ROLE_WORKER, 0, 1, 10);
+        board_set_timer_worker(w.board, place, true);
+        struct instant next = task_next(&w.view, &w.config.tasks[1]);
+        struct board_row *row = place_row(board_place(w.board, place), w.config.tasks[1].name);
+        w.config.max_future_ms = 3600000;
+
+        row_next(row, (struct instant) { next.ms + 3600000 });
+        assert_string_equal(why_not_ready(&w), "");
+        row_next(row, (struct instant) { next.ms + 3600001 });
+        assert_non_null(strstr(why_not_ready(&w), "onced recover TASK --cursor now -c FILE"));
+        world_done(&w);
+}
+
 static void status_sums_the_node_up(void **state)
 {
         struct world w;
@@ -281,6 +301,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(a_process_that_is_gone_has_no_facts),
                 cmocka_unit_test(a_process_name_cannot_shift_the_fields_of_stat),
                 cmocka_unit_test(readiness_names_its_reason),
+                cmocka_unit_test(a_cursor_far_ahead_is_not_ready),
                 cmocka_unit_test(status_sums_the_node_up),
                 cmocka_unit_test(a_task_shows_its_next_instant_only_if_it_competes),
                 cmocka_unit_test(pages_of_tasks_join_without_gap),
