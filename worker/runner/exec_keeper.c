@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -205,7 +205,7 @@ static void on_end(uv_poll_t *poll, int status, int events)
 
 static int keeper_watch(struct exec_keeper *k, uv_loop_t *loop)
 {
-        k->pidfd = (int) syscall(SYS_pidfd_open, k->pid, 0);
+        k->pidfd = pidfd_open(k->pid, 0);
         if (k->pidfd < 0)
                 return -errno;
         int r = uv_poll_init(loop, &k->end, k->pidfd);
