@@ -1,5 +1,5 @@
 /* The floor for http: a bare curl-multi program on epoll, each easy handle used again and again for one URL.
- * usage: floor_http URL IN_FLIGHT SECONDS */
+ * usage: floor_http URL IN_FLIGHT SECONDS [HEADERS]     (so many header lines of its own, none without) */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 
 struct bench {
         const char *url;
-        int in_flight, epoll, going;
+        int in_flight, epoll, going, header_count;
+        struct curl_slist *headers;
         int64_t timer_ns;        /* 0: not set */
         CURLM *multi;
         struct crew_member *member;
@@ -115,8 +116,11 @@ static int64_t request_on(struct crew_member *m, void *arg)
         (void) curl_multi_setopt(b->multi, CURLMOPT_TIMERFUNCTION, on_timer);
         (void) curl_multi_setopt(b->multi, CURLMOPT_TIMERDATA, b);
         (void) curl_multi_setopt(b->multi, CURLMOPT_MAXCONNECTS, (long) b->in_flight);
+        for (int i = 0; i < b->header_count; i++)
+                b->headers = curl_slist_append(b->headers, "X-Bench-Something: bench-0a1b2c3d.0.100.1-aaaa.12345");
         for (int i = 0; i < b->in_flight; i++) {
                 easies[i] = curl_easy_init();
+                (void) curl_easy_setopt(easies[i], CURLOPT_HTTPHEADER, b->headers);
                 (void) curl_easy_setopt(easies[i], CURLOPT_URL, b->url);
                 (void) curl_easy_setopt(easies[i], CURLOPT_NOSIGNAL, 1L);
                 (void) curl_easy_setopt(easies[i], CURLOPT_WRITEFUNCTION, on_body);
@@ -131,7 +135,8 @@ static int64_t request_on(struct crew_member *m, void *arg)
 
 int main(int argc, char **argv)
 {
-        struct bench b = { .in_flight = argc == 4 ? atoi(argv[2]) : 0 };
+        struct bench b = { .in_flight = argc == 4 || argc == 5 ? atoi(argv[2]) : 0,
+                           .header_count = argc == 5 ? atoi(argv[4]) : 0 };
         struct crew_sum sum;
 
         if (b.in_flight < 1 || b.in_flight > IN_FLIGHT_MAX)
