@@ -1,0 +1,124 @@
+"""A worker killed after each step of a run, on each path, with each runner: what the ledger, the logs, the proof and
+the sink then say of that very occurrence. The points are in debug builds only (common/fault.h)."""
+import collections
+import datetime
+import pathlib
+import sqlite3
+import sys
+import time
+
+import pytest
+
+import kit
+
+sys.path.append(str(kit.SOURCE / "t/chaos"))
+from redis_wire import Wire  # noqa: E402
+
+pytestmark = pytest.mark.skipif(b"ONCED_FAULT" not in pathlib.Path(kit.ONCED).read_bytes(),
+                                reason="no fault points: not a debug build")
+
+EVERY_MS = 200
+PASSAGE = 2
+
+# What is found of the occurrence that was cut.
+#  record: its final state     line: has a run line     effects: at the sink, at least and at most
+#  verdict: of the proof over its instant alone
+Expected = collections.namedtuple("Expected", "record line effects verdict")
+OTHERS = Expected({"succeeded"}, True, (1, 1), "ONCE")              # nothing of it reached the ledger: another process ran it
+NOT_STARTED = Expected({"interrupted"}, False, (0, 0), "EXPLAINED")
+MAY_HAVE_STARTED = Expected({"interrupted"}, True, (0, 0), "ONCE")  # the line promises that a start may follow
+STARTED = Expected({"interrupted"}, True, (1, 1), "ONCE")
+RECORDED = Expected({"succeeded"}, True, (1, 1), "ONCE")
+
+MATRIX = {
+    "attempt-sent": OTHERS,
+    "claim-held": OTHERS,
+    "lock-taken": OTHERS,
+    "answered": NOT_STARTED,
+    "granted": NOT_STARTED,
+    "line-written": MAY_HAVE_STARTED,
+    "started": STARTED,
+    "finished-not-recorded": STARTED,
+    "recorded": RECORDED,
+}
+ONLY = {"claim-held": ("dedicated", "flock"), "lock-taken": ("flock",)}   # steps of the local ledger, of the lock
+
+CASES = [(point, path, runner) for point in MATRIX for path in ONLY.get(point, ("dedicated", "flock", "redis"))
+         for runner in ("noop", "http", "exec")]
+
+
+def local_records(n):
+    with sqlite3.connect(f"file:{n.folder}/state/ledger.db?mode=ro", uri=True) as db:
+        return [dict(zip(("planned", "occ", "owner", "state", "fence"), row)) for row in db.execute(
+            "SELECT planned, occ, owner, state, fence FROM record WHERE occ IS NOT NULL ORDER BY id")]
+
+
+def redis_records(server):
+    with Wire(server.port) as redis:
+        entries = [dict(zip(flat[::2], flat[1::2])) for _, flat in redis("XRANGE", "onced:{t:default}:h:t", "-", "+")]
+    return [{**e, "planned": int(e["planned"])} for e in entries if e.get("occ")]
+
+
+def target(runner, sink, effects):
+    """A target, and a function that counts its effects by instant."""
+    if runner == "http":
+        return {"http": {"url": f"{sink.url}/t"}}, lambda: sink.by_instant("t")
+    if runner == "exec":
+        script = 'echo "$ONCED_PLANNED" >>' + str(effects)
+        return ({"exec": ["/bin/sh", "-c", script]},
+                lambda: collections.Counter(map(int, effects.read_text().split() if effects.exists() else [])))
+    return {"noop": {}}, None
+
+
+def verdict_of(n, planned):
+    """What the proof says of one instant alone."""
+    since, until = (datetime.datetime.fromtimestamp(ms / 1000, datetime.timezone.utc).isoformat(timespec="milliseconds")
+                    for ms in (planned, planned + EVERY_MS))
+    return n.prove("--task", "t", "--since", since, "--until", until)
+
+
+@pytest.mark.parametrize("point,path,runner", CASES, ids=["-".join(c) for c in CASES])
+def test_killed_after(node, folder, sink, request, point, path, runner):
+    server = request.getfixturevalue("redis") if path == "redis" else None
+    what, count = target(runner, sink, folder / "effects")
+    config = {"workers": 3, "tasks": [{"name": "t", "every": f"{EVERY_MS}ms", "singleton": path, "timeout": "5s",
+                                       "history": 1000, "misfire": {"policy": "skip", "grace": "3s"}, **what}]}
+    if server:
+        config["redis"] = {"url": server.url, "app": "t"}
+    n = node(config, env={"ONCED_FAULT": f"{point}:kill@{PASSAGE}", "ONCED_FAULT_ONCE": str(folder / "once")})
+    n.start()
+    marker = folder / f"once.{point}"
+    dead = kit.wait_until(lambda: marker.exists() and marker.read_text().strip(), 15, "the kill")
+    kit.wait_until(lambda: len(n.workers()) == 3 and int(dead) not in n.workers().values(), 10, "a successor")
+    later = time.time() * 1000 + 2 * EVERY_MS
+    kit.wait_until(lambda: any(l["planned"] >= later for l in n.runs("t")), 5, "runs go on")
+    assert n.stop() == 0, n.text()
+
+    records = redis_records(server) if server else local_records(n)
+    expected = MATRIX[point]
+    cut = [r for r in records if f".{dead}." in r["owner"]]
+    runs = collections.Counter(l["planned"] for l in n.runs("t"))
+    assert max(runs.values()) == 1 and not kit.gaps([r["planned"] for r in records if r["state"] != "skipped"], EVERY_MS)
+    if count:
+        assert max(count().values()) == 1
+    whole = n.prove()
+    assert whole.code == 0, whole.raw
+
+    if expected is OTHERS:
+        # Whatever it asked for is not its own; what it decided before is finished.
+        assert all(r["state"] == "succeeded" for r in records), records
+        return
+    last = max(cut, key=lambda r: r["planned"])
+    assert last["state"] in expected.record, last
+    assert [r for r in records if r["state"] == "interrupted"] == ([last] if "interrupted" in expected.record else [])
+    assert (runs[last["planned"]] == 1) == expected.line
+    # A command that is killed right after its start may not come to its effect.
+    if count and (runner, point) != ("exec", "started"):
+        assert expected.effects[0] <= count()[last["planned"]] <= expected.effects[1]
+    proof = verdict_of(n, last["planned"])
+    assert proof.code == 0 and proof.report["verdict"] == expected.verdict, proof.raw
+    if "interrupted" in expected.record:
+        finish = [l for l in n.lines() if l["e"] == "finish" and l["occ"] == last["occ"]]
+        assert len(finish) == 1 and finish[0]["state"] == "interrupted" and f".{dead}." in finish[0]["of"], finish
+        assert proof.task("t")["interrupted"] == 1, proof.raw
+
