@@ -48,10 +48,21 @@ inline ask()
         fi
 }
 
-/* Makes a token void. A record of ours was not started: it is given up. */
+/* A record that has become final. History may keep none: then only the cursor remembers. */
+inline forget(instant)
+{
+        if
+        :: !HISTORY && records[instant].state != running -> records[instant].state = 0; records[instant].token = 0
+        :: else
+        fi
+}
+
+/* Makes a token void. A record of ours was not started: it is given up. `out`: done: decided, by this or before;
+ * 0: free for the others, or somebody else decides what lies in between. */
 inline revoke()
 {
         d_step {
+                out = done;
                 if
                 :: records[planned].state == running && records[planned].token == token ->
                         end_record(planned, missed);
@@ -62,20 +73,12 @@ inline revoke()
                         records[planned].state = missed;
                         records[planned].token = token;
                         move_cursor(planned)
-                :: else                                                 /* decided, or free for the others */
-                fi;
-                belief = cursor;
-                out = 0
+                :: !records[planned].state && planned > cursor && !(LATE(planned) && belief == cursor) ->
+                        belief = cursor;
+                        out = 0
+                :: else                                                 /* decided before, by whomever */
+                fi
         }
-}
-
-/* A record that has become final. History may keep none: then only the cursor remembers. */
-inline forget(instant)
-{
-        if
-        :: !HISTORY && records[instant].state != running -> records[instant].state = 0; records[instant].token = 0
-        :: else
-        fi
 }
 
 proctype Worker(byte token)
@@ -116,14 +119,18 @@ again:  skip;
 #ifdef NO_REVOKE
                         belief = cursor; out = 0
 #else
-                        revoke()
-#endif
-                :: else ->
-                        ask();
+                        revoke();
+                        /* Asked once more, for what this token has decided; it can start nothing now. */
                         if
-                        :: out == unsure -> goto again
+                        :: out == done -> forget(planned); ask(); assert(out != granted)
                         :: else
                         fi
+#endif
+                :: else -> ask()
+                fi;
+                if
+                :: out == unsure -> goto again
+                :: else
                 fi;
 answered:       if
                 /* It does not matter who is killed: the workers are alike. */

@@ -17,7 +17,7 @@ record records[M + 1];
 /* Not the ledger's: what has really happened, counted for the claims below. */
 byte covered[M + 1];       /* decisions that cover the instant: I5 wants exactly one */
 byte starts[M + 1];        /* I1: at most one */
-byte ends[M + 1];         /* final records; at most one, whoever ends it */
+byte ends[M + 1];          /* final records; at most one, whoever ends it */
 byte effects;              /* task trees at work now; I2: at most one */
 
 #define LATE(planned)   (now > (planned) + GRACE)
@@ -71,11 +71,15 @@ inline claim_verdict(planned, upto, expect, token_, term_, out)
         :: planned && records[planned].state ->
                 if
                 :: records[planned].token != token_ -> out = done
+#ifdef REPLAY_UNREAD
+                :: records[planned].token == token_ -> out = granted; replay = 1
+#else
                 :: records[planned].token == token_ && records[planned].state == running && slot == planned ->
                         out = granted; replay = 1; REACHED(REPLAY)
                 :: records[planned].token == token_ &&
                    (records[planned].state == skipped || records[planned].state == missed) ->
                         out = decided; replay = 1
+#endif
                 :: else -> out = done
                 fi
 #ifndef NO_CURSOR
