@@ -210,7 +210,9 @@ static int settle_failure(struct sqlite_store *s, int r, bool committing)
         case -EIO:
                 s->rewrite |= code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC;
                 store_close(s);
-                store_io_failed(s);
+                /* Not for good, however often: opened anew, all of the WAL is written and checked before anything
+                 * is built on it, so a disk that works again needs no person. */
+                store_down(s, "%s: %s", s->path, strerror(EIO));
                 /* The frames of a failed commit may be found whole after a crash. */
                 return committing ? -ETIMEDOUT : -EAGAIN;
         case -EPROTO:
@@ -231,7 +233,6 @@ static int transact_locked(struct sqlite_store *s, struct ledger_call **calls, s
         }
         int r = transact(s, calls, count, &committing);
         if (r == 0) {
-                s->io_failures = 0;
                 store_up(s, "");
                 return 0;
         }

@@ -83,17 +83,6 @@ void store_up(struct sqlite_store *s, const char *note)
         tell(s, LEDGER_UP);
 }
 
-/* One failed write may pass; a disk that fails this often in a row is for a person to look at. */
-#define IO_FAILURES_MAX 3
-
-void store_io_failed(struct sqlite_store *s)
-{
-        if (++s->io_failures >= IO_FAILURES_MAX)
-                store_halt(s, "%s: the disk fails again and again", s->path);
-        else
-                store_down(s, "%s: input/output error", s->path);
-}
-
 /* File systems on which flock or mmap of several machines cannot be trusted. FUSE_SUPER_MAGIC and the rest are
  * not in the kernel's header of Debian 12. */
 static bool network_fs(long type)
@@ -316,8 +305,6 @@ int store_open(struct sqlite_store *s)
         }
         if (r == -EUCLEAN)
                 store_halt(s, "%s is damaged: %s; it is kept", s->path, s->db ? sqlite3_errmsg(s->db) : "");
-        else if (r == -EIO)
-                store_io_failed(s);
         else if (r == -ENOENT && s->read_only)
                 store_down(s, "%s: there is no ledger yet", s->path);
         else

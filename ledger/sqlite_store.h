@@ -36,7 +36,6 @@ struct sqlite_store {
         bool led;                                /* ran LEAD: does the checkpoints */
         int wal_pages;                           /* in the log after our newest commit; 0 after a checkpoint */
         bool rewrite;                            /* an fsync failed: all of the WAL is to be written anew */
-        unsigned io_failures;                    /* in a row */
 
         bool said, halted;                       /* health as last reported */
         bool refused;                            /* halted, and `onced recover` is no cure */
@@ -74,7 +73,6 @@ int identity_unmark(struct sqlite_store *s);     /* before the first write after
 void store_refuse(struct sqlite_store *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void store_halt(struct sqlite_store *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void store_down(struct sqlite_store *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void store_io_failed(struct sqlite_store *s);
 void store_up(struct sqlite_store *s, const char *note);
 
 /* Batches (sqlite_batch.c): a list by `next` of at most SQLITE_BATCH_MAX; every call is answered. */
