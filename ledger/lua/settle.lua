@@ -1,7 +1,7 @@
 -- Ends the records of a dead owner, or of the earlier lives of a node, a page at a time. What was ended is told
--- until it is said to be in a log (said.lua), so that a lost reply costs no line of evidence. A record with a task tree that may
--- live keeps its slot (`ending`), with a lease of its own in case nobody comes to free it. What an earlier boot
--- left running may have finished without being able to say so: unknown.
+-- until it is said to be in a log (said.lua), so that a lost reply costs no line of evidence. A record with a task
+-- tree that may live keeps its slot (`ending`), with a lease of its own in case nobody comes to free it. What an
+-- earlier boot left running may have finished without being able to say so: unknown.
 -- ARGV: prefix, epoch, run_id, owner or '', node, life, boot, trees gone, then the occurrences that were told before
 local PAGE = 64
 local verdict = gate(ARGV[2], ARGV[3])
