@@ -15,7 +15,7 @@ FLOOR_SECONDS = 8
 LIMIT_US = {1000: 30_000, 10000: 250_000}
 
 
-def late_of(logs, since_ms):
+def late_of(logs, since_ms, until_ms):
     """Microseconds from planned to the run line. The line's minute is the planned one's or the next, so seconds are
     enough to tell."""
     found = []
@@ -26,7 +26,7 @@ def late_of(logs, since_ms):
                     continue
                 m = RUN.match(line)
                 planned = int(m[3])
-                if planned < since_ms:
+                if not since_ms <= planned < until_ms:
                     continue
                 late = (int(m[1]) * 1_000_000 + int(m[2])) - (planned % 60_000) * 1000
                 found.append(late if late >= 0 else late + 60_000_000)
@@ -40,8 +40,8 @@ def prove(logs, since_ms):
     sums = {k: sum(t[k] for t in report["tasks"]) for k in ("duplicates", "missed", "dropped", "skipped",
                                                              "recorded_missed", "interrupted")}
     # Executions also count what ran in the last second, behind the range that can be judged.
-    for verdict in report["tasks"][0]["verdicts"]:
-        sums[verdict] = sum(t["verdicts"][verdict] for t in report["tasks"])
+    for verdict in {v for t in report["tasks"] for v in t["verdicts"]}:
+        sums[verdict] = sum(t["verdicts"].get(verdict, 0) for t in report["tasks"])
     return done.returncode, report["verdict"], sums
 
 
@@ -61,9 +61,9 @@ def one(context, path, count, seconds):
             node.stop(seconds=90)
         finally:
             node.end()
-        late = late_of(node.logs, since_ms)
+        late = late_of(node.logs, since_ms, since_ms + seconds * 1000)
         code, verdict, sums = prove(node.logs, since_ms)
-    starts = count * seconds
+    starts = max(len(late), 1)
     return {"late": late, "code": code, "verdict": verdict, "sums": sums,
             "cpu": cpu_between(before, after) * 1000 / starts,
             "server_cpu": cpu_between(server_before, server_after) * 1000 / starts}
