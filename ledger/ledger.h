@@ -49,15 +49,16 @@ enum ledger_op {
 
 extern const char *const ledger_op_names[];
 
-/* A record that somebody else than its owner ended, to be logged by who did it. `list` is the call's. */
+/* A record that somebody else than its owner ended, or that its owner ended without a start and may have died before
+ * it said so, to be logged by who hears of it. `list` is the call's. */
 struct ended_record {
         char occ[OCC_TEXT], trig[TRIG_TEXT];
         char scope_key[NODE_ID_MAX], task[TASK_NAME_MAX];
         unsigned shard;
         struct instant planned;
         char fence[FENCE_TEXT];
-        enum state state;        /* interrupted, or unknown */
-        enum cause cause;        /* worker_died, power, barrier */
+        enum state state;        /* interrupted, or unknown; failed when it was not started */
+        enum cause cause;        /* worker_died, power, barrier; of its owner when it was not started */
         bool ending;             /* slot still taken: its task tree lives */
 };
 

@@ -80,7 +80,7 @@ static int tell_ended(struct sqlite_store *s, const char *owner, struct buf *end
 {
         _cleanup_(statement_resetp) sqlite3_stmt *st = NULL;
 
-        int r = statement_begin(s, SQL_UNTOLD_ENDED, VALUES(TEXT(owner)), &st);
+        int r = statement_begin(s, SQL_UNTOLD_ENDED, VALUES(TEXT(owner), NUMBER(LEDGER_UNTOLD_MS * NS_PER_MS)), &st);
         while (r == 0 && (r = statement_row(s, st)) > 0) {
                 int state = name_index(state_names, (const char *) sqlite3_column_text(st, 7));
                 int cause = name_index(cause_names, (const char *) sqlite3_column_text(st, 8));

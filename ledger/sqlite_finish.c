@@ -66,5 +66,8 @@ int op_finish(struct sqlite_store *s, struct ledger_call *c)
                 r = write_final(s, in);
                 break;
         }
+        /* Without a run line its finish line is all that says why nobody ran it. */
+        if (r == 0 && in->started.ns == 0)
+                r = untold_add(s, in->owner, s->life);
         return r < 0 ? r : keep_history(s, in);
 }

@@ -40,7 +40,7 @@ static const char tables[] =
         /* Owners of whose records LEAD and INTERRUPT have to tell, and where those are found. */
         "CREATE TABLE untold (owner TEXT PRIMARY KEY, life INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
         "CREATE INDEX record_untold ON record (owner, ended)"
-        " WHERE state IN ('skipped', 'missed', 'unknown', 'interrupted');"
+        " WHERE state IN ('skipped', 'missed', 'unknown', 'interrupted', 'failed');"
         "PRAGMA application_id = 1869505380;"
         "PRAGMA user_version = 1;";
 

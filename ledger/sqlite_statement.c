@@ -12,8 +12,9 @@
 
 /* In the words of the index record_untold, or it is not used. */
 #define RECORD_UNTOLD \
-        "FROM record WHERE owner = ?1 AND state IN ('skipped', 'missed', 'unknown', 'interrupted') "
-#define DECIDED "AND (state IN ('skipped', 'missed') OR cause = 'barrier') "
+        "FROM record WHERE owner = ?1 AND state IN ('skipped', 'missed', 'unknown', 'interrupted', 'failed') "
+#define DECIDED   "AND (state IN ('skipped', 'missed') OR cause = 'barrier') "
+#define UNSTARTED "fence IS NOT NULL AND started IS NULL AND state NOT IN ('skipped', 'missed') "
 
 #define HISTORY_COLUMNS                                                                                    \
         "SELECT occ, trig, fence, owner, scope, task, shard, planned, last, count, state, cause, result, " \
@@ -79,7 +80,8 @@ static const char *const sql[STATEMENT_COUNT_] = {
         [SQL_UNTOLD_OF_OWNER] = "SELECT owner FROM untold WHERE owner = ?1",
         [SQL_UNTOLD_OF_OTHER_LIVES] = "SELECT owner FROM untold WHERE life <> ?1 ORDER BY life DESC, owner",
         [SQL_UNTOLD_ENDED] = "SELECT occ, trig, scope, task, shard, planned, fence, state, cause, slot " RECORD_UNTOLD
-                             "AND cause IN ('worker_died', 'power')",
+                             "AND (cause IN ('worker_died', 'power') OR (" UNSTARTED "AND ended > (SELECT max(ended) "
+                             RECORD_UNTOLD "AND " UNSTARTED ") - ?2))",
         [SQL_UNTOLD_DECIDED] =
                 "SELECT scope, task, shard, planned, last, count, state, cause " RECORD_UNTOLD DECIDED
                 "AND ended > (SELECT max(ended) " RECORD_UNTOLD DECIDED ") - ?2 ORDER BY ended DESC LIMIT ?3",

@@ -15,6 +15,8 @@ void ended_log(struct triglog *log, struct board_place *place, const struct ende
                         .shard = e->shard, .planned = e->planned,
                 };
                 triglog_finish(log, &subject, e->state, e->cause, RESULT_NONE, 0, e->trig, "");
+                if (e->state == STATE_FAILED)
+                        continue;   /* not started, and ended, and counted, by the dead process itself */
                 /* Its run was counted by the dead process, and its gauge went with it. */
                 row_finished(place_row(place, e->task), e->state, RESULT_NONE, -1);
                 if (e->state == STATE_INTERRUPTED)

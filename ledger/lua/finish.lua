@@ -31,7 +31,11 @@ if lost then
   end
 else
   free_slot(occ, r)
-  forget_owner(occ, r)
+  if ARGV[18] == '0' then
+    keep_unstarted(occ, r)
+  else
+    forget_owner(occ, r)
+  end
 end
 redis.call('HSET', key, 'state', state, 'why', ARGV[16], 'tok', tok, 'fence', fence, 'planned', planned,
   'owner', ARGV[12], 'trig', ARGV[11])

@@ -94,6 +94,22 @@ local function keep_untold(owner, node, life, ...)
   redis.call('HSET', P .. 'gn:' .. node, owner, life)
 end
 
+-- An end without a start: its finish line is all that says why nobody ran it. The occurrence stays among those of
+-- its owner for the newest seconds.
+local function keep_unstarted(occ, r)
+  local key = P .. 'f:' .. r.owner
+  redis.call('RPUSH', key, NOW .. occ)
+  for _ = 1, 2 do
+    local oldest = redis.call('LINDEX', key, 0)
+    if entry_time(oldest) < instant(now - UNTOLD_MS) then
+      redis.call('LPOP', key)
+      redis.call('SREM', P .. 'nr:' .. r.node, string.sub(oldest, 16))
+      redis.call('SREM', P .. 'w:' .. r.owner, string.sub(oldest, 16))
+    end
+  end
+  redis.call('PEXPIRE', key, UNTOLD_KEEP_MS)
+end
+
 -- Owners of a node's lives before this one of whom there may be something to tell.
 local function owners_before(node, life)
   local owners, all = {}, redis.call('HGETALL', P .. 'gn:' .. node)

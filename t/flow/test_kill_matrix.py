@@ -122,3 +122,26 @@ def test_killed_after(node, folder, sink, request, point, path, runner):
         assert len(finish) == 1 and finish[0]["state"] == "interrupted" and f".{dead}." in finish[0]["of"], finish
         assert proof.task("t")["interrupted"] == 1, proof.raw
 
+
+
+@pytest.mark.parametrize("path", ["dedicated", "flock", "redis"])
+def test_killed_after_an_end_without_a_start_was_recorded(node, folder, request, path):
+    # Nobody listens there, so nothing was sent and there is no run line; the finish line died with the worker.
+    server = request.getfixturevalue("redis") if path == "redis" else None
+    config = {"workers": 3, "tasks": [{"name": "t", "every": f"{EVERY_MS}ms", "singleton": path, "timeout": "5s",
+                                       "http": {"url": f"http://127.0.0.1:{kit.free_port()}/"}}]}
+    if server:
+        config["redis"] = {"url": server.url, "app": "t"}
+    n = node(config, env={"ONCED_FAULT": f"recorded:kill@{PASSAGE}", "ONCED_FAULT_ONCE": str(folder / "once")})
+    n.start()
+    marker = folder / "once.recorded"
+    dead = kit.wait_until(lambda: marker.exists() and marker.read_text().strip(), 15, "the kill")
+    kit.wait_until(lambda: len(n.workers()) == 3 and int(dead) not in n.workers().values(), 10, "a successor")
+    assert n.stop() == 0, n.text()
+
+    cut = max((r for r in (redis_records(server) if server else local_records(n)) if f".{dead}." in r["owner"]),
+              key=lambda r: r["planned"])
+    told = [l for l in n.lines() if l["e"] == "finish" and l["occ"] == cut["occ"]]
+    assert [(l["state"], l["cause"]) for l in told] == [("failed", "not_sent")] and f".{dead}." in told[0]["of"]
+    proof = n.prove()
+    assert proof.code == 0 and not n.runs("t"), proof.raw

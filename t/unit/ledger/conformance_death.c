@@ -144,6 +144,42 @@ static void missed_instant_is_told(void **state)
         assert_range(w, &t, -9, -9, STATE_MISSED, CAUSE_LATE);
 }
 
+/* Its owner recorded the end, and died before it said so: without a run line nothing else would. */
+static void end_without_a_start_is_told(void **state)
+{
+        struct world *w = conformance_world(state, NEEDS);
+        struct ask refused = { .owner = DEAD, .at = -9, .expect = -10 }, ran = { .owner = DEAD, .at = -8, .expect = -9 };
+        struct ask_texts texts, others;
+        struct ledger_call c;
+        world_task(w, 1, -10);
+        granted(w, refused, &texts);
+        ask_finish(w, &refused, &texts, STATE_FAILED, &c);
+        c.in.finish.cause = CAUSE_NOT_SENT;
+        c.in.finish.started.ns = 0;
+        world_call(w, &c);
+        assert_int_equal(c.out.finish.finished, FINISHED_OK);
+        granted(w, ran, &others);
+        assert_int_equal(try_finish(w, ran, &others, STATE_FAILED), FINISHED_OK);
+
+        for (int i = 0; i < 2; i++) {
+                ask_dead(w, DEAD, &c);
+                assert_int_equal(c.out.interrupt.told_count, 0);
+                assert_int_equal(c.out.interrupt.ended_count, 1);
+                const struct ended_record *e = c.out.interrupt.ended;
+                assert_string_equal(e->occ, texts.occ);
+                assert_string_equal(e->trig, texts.trig);
+                assert_int_equal(e->state, STATE_FAILED);
+                assert_int_equal(e->cause, CAUSE_NOT_SENT);
+                assert_false(e->ending);
+                ledger_call_done(&c);
+        }
+        say(w, DEAD);
+        ask_dead(w, DEAD, &c);
+        assert_int_equal(c.out.interrupt.ended_count, 0);
+        ledger_call_done(&c);
+        assert_int_equal(history_count(w, STATE_FAILED), 2);
+}
+
 static void abandon(struct world *w, const struct ask *a)
 {
         struct ask_texts texts;
@@ -242,6 +278,7 @@ const struct CMUnitTest death_cases[] = {
         CONFORMANCE_CASE(it_is_told_until_it_is_said),
         CONFORMANCE_CASE(gap_before_a_grant_is_told),
         CONFORMANCE_CASE(missed_instant_is_told),
+        CONFORMANCE_CASE(end_without_a_start_is_told),
         CONFORMANCE_CASE(abandoned_instants_are_told),
         CONFORMANCE_CASE(what_a_changed_definition_gave_up_is_told),
         CONFORMANCE_CASE(next_life_hears_what_the_last_one_decided),
