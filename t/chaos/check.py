@@ -236,11 +236,13 @@ def said_in_logs(c):
         if l["e"] in ("skip", "miss"):
             told[c.unit_of(l)].append((l["first"], l["last"], l["state"]))
     ended = {l["occ"] for l in c.lines if l["e"] == "finish"}
+    ran = {l["occ"] for l in c.runs}
     for r in c.records:
         unit = r["task"], r["scope"], r["shard"]
         if r["occ"] and r["fence"]:
-            if r["state"] == "interrupted" and r["occ"] not in ended:
-                yield f"I6: no line says that {unit} {r['planned']} was interrupted ({r['cause']})"
+            unheard = r["state"] == "interrupted" or r["occ"] not in ran
+            if unheard and r["occ"] not in ended:
+                yield f"I6: no line says that {unit} {r['planned']} was {r['state']} ({r['cause']})"
         elif r["state"] != "unknown" and (r["planned"], r["last"], r["state"]) not in told[unit]:
             yield f"I6: no line says that {unit} {r['planned']}..{r['last']} was {r['state']} ({r['cause']})"
 

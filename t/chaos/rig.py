@@ -312,9 +312,25 @@ class Rig:
         return "each sync fails"
 
     def do_lock_held(self, f):
+        if self.lock_fd >= 0:
+            return "holds it already"
         fd = os.open(self.folder / "node/state/ledger.lock", os.O_RDWR | os.O_CLOEXEC)
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        self.after(f.seconds, lambda: os.close(fd))
+        end = time.monotonic() + 0.5
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    os.close(fd)
+                    return "another holds it"   # who stands still there
+                time.sleep(0.0005)
+        self.lock_fd = fd
+
+        def let_go():
+            os.close(self.lock_fd)
+            self.lock_fd = -1
+        self.after(f.seconds, let_go)
         return "holds ledger.lock"
 
     def fill(self, name, seconds):

@@ -5,10 +5,18 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import sys
 import time
 
 here = pathlib.Path(__file__).resolve().parent
+
+
+LIMIT_SECONDS = 180
+
+
+def out_of_time(*_):
+    raise TimeoutError(f"the history did not end within {LIMIT_SECONDS} s")
 
 
 def main():
@@ -33,6 +41,8 @@ def main():
     folder.mkdir(parents=True)
     (folder / "plan.txt").write_text(plan.text())
     began = time.monotonic()
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.alarm(LIMIT_SECONDS)
     r = rig.Rig(plan, folder, a.build)
     try:
         r.live()
@@ -47,6 +57,7 @@ def main():
             import traceback
             (folder / "traceback.txt").write_text(traceback.format_exc())
     finally:
+        signal.alarm(60)
         (folder / "story.txt").write_text("\n".join(r.story) + "\n")
         r.end()
     if case:
