@@ -36,12 +36,12 @@ static void tell(struct sqlite_store *s, enum ledger_health h)
 
 static void halt(struct sqlite_store *s, const char *cure, const char *format, va_list args)
 {
-        char what[sizeof(s->why) - sizeof(STORE_CURE) + 1];
+        size_t room = sizeof(s->why) - strlen(cure);
 
         if (s->halted)
                 return;
-        (void) vsnprintf(what, sizeof(what), format, args);
-        (void) snprintf(s->why, sizeof(s->why), "%s%s", what, cure);
+        (void) vsnprintf(s->why, room, format, args);
+        (void) strcat(s->why, cure);
         s->halted = true;
         tell(s, LEDGER_HALTED);
 }

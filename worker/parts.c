@@ -177,7 +177,7 @@ static void open_spine(struct worker *w)
                 .tick_limit = w->config->tick_limit, .max_handles = w->config->max_handles,
                 .max_future_ms = w->config->max_future_ms,
                 .timer_delay_ms = timer_delay_ms(w->birth->slot),
-                .deposed = worker_on_deposed, .arg = w,
+                .deposed = worker_on_deposed, .defined = worker_on_defined, .arg = w,
         };
         spine_init(&w->spine, &o);
 }

@@ -137,18 +137,9 @@ static void on_defined(struct ledger_call *call)
 static void step_define(struct step *st)
 {
         const struct setup *su = st->setup;
-        const struct job *j = st->job;
 
         st->call = (struct ledger_call) { .op = LEDGER_DEFINE, .done = on_defined, .arg = st };
-        st->call.in.define = (struct define_in) {
-                .task = j->task->name,
-                .when_hash = j->task->when_hash, .def_hash = j->task->def_hash,
-                .shards = j->task->shards,
-                .competes = j->competes,
-                .all_scope = j->task->scope == SCOPE_ALL,
-                .node = su->o.node,
-                .schedule = j->task->schedule,
-        };
+        job_definition(st->job, su->o.node, &st->call.in.define);
         ledger_send(su->o.ledger, &st->call);
 }
 

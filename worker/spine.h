@@ -34,6 +34,8 @@ struct spine_options {
         int64_t timer_delay_ms;            /* a skewed timer, for tests; else 0 */
         /* The ledger knows a newer leader: this worker leads no more. Called once, from the loop. */
         void (*deposed)(uint64_t term, void *arg);
+        /* The ledger had lost the task's definition, and knows it again. May be NULL. */
+        void (*defined)(struct job *j, void *arg);
         void *arg;
 };
 

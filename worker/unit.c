@@ -39,6 +39,19 @@ void job_done(struct job *j)
         j->unit_count = 0;
 }
 
+void job_definition(const struct job *j, const char *node, struct define_in *ret)
+{
+        *ret = (struct define_in) {
+                .task = j->task->name,
+                .when_hash = j->task->when_hash, .def_hash = j->task->def_hash,
+                .shards = j->task->shards,
+                .competes = j->competes,
+                .all_scope = j->task->scope == SCOPE_ALL,
+                .node = node,
+                .schedule = j->task->schedule,
+        };
+}
+
 struct instant unit_handed(const struct unit *u)
 {
         return u->handed.ms > u->cursor.ms ? u->handed : u->cursor;

@@ -57,6 +57,9 @@ struct unit {
 int job_init(struct job *j, const struct task *task, const char *node);
 void job_done(struct job *j);
 
+/* What puts the task's definition in force, for node `node`. */
+void job_definition(const struct job *j, const char *node, struct define_in *ret);
+
 static inline struct unit_key unit_key(const struct unit *u)
 {
         return (struct unit_key) { u->of->scope_key, u->of->task->name, u->shard };

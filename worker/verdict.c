@@ -155,31 +155,6 @@ static void on_early(struct occurrence *o)
         close_and_wake(o, in_ms(ahead_ms < 1000 ? ahead_ms : 1000));
 }
 
-/* A newer leader, or a newer definition: this worker is not the one to ask. */
-static void on_stale(struct occurrence *o)
-{
-        struct spine *s = o->spine;
-        struct unit *u = o->unit;
-        struct job *j = u->of;
-        uint64_t term = o->claim.answer.term, rev = o->claim.answer.rev;
-        bool is_term = j->task->singleton == PATH_DEDICATED && term > s->o.claims->term;
-
-        occurrence_go(o, OCCURRENCE_CLOSED);
-        if (is_term) {
-                if (s->o.claims->term) {
-                        s->o.claims->term = 0;
-                        s->o.deposed(term, s->o.arg);
-                }
-                return;
-        }
-        if (!j->split)
-                (void) log_warning(0, "config-split: task %s has a definition (revision %llu) that is not the one in "
-                                   "force (%llu); it is left to those who have that one", j->task->name,
-                                   (unsigned long long) j->rev, (unsigned long long) rev);
-        j->split = true;
-        spine_dismiss(s, u);
-}
-
 /* The ledger did not say what became of it. A worker that ends then must not claim to have seen to it. */
 static void left_undecided(struct occurrence *o)
 {
@@ -202,6 +177,69 @@ static void on_trouble(struct occurrence *o, enum cause cause)
         unit_advance(u, o->claim.answer.cursor);
         u->trouble = cause;
         close_and_wake(o, in_ms(unit_back_off(u)));
+}
+
+static void on_defined(struct ledger_call *call)
+{
+        struct occurrence *o = call->arg;
+        struct spine *s = o->spine;
+        struct unit *u = o->unit;
+        struct job *j = u->of;
+        struct define_out out = call->out.define;
+        int error = call->error;
+
+        o->call_in_flight = false;
+        ledger_call_done(call);
+        if (error < 0) {
+                on_trouble(o, CAUSE_LEDGER_DOWN);
+                return;
+        }
+        j->rev = out.rev;
+        j->valid_from = out.valid_from;
+        occurrence_go(o, OCCURRENCE_CLOSED);
+        if (s->o.defined)
+                s->o.defined(j, s->o.arg);
+        spine_plan(s, u);
+}
+
+/* No definition is in force, not even an older one: the store was emptied and begun anew by a person. */
+static void on_undefined(struct occurrence *o)
+{
+        struct ledger_call *call = &o->call;
+
+        *call = (struct ledger_call) { .op = LEDGER_DEFINE, .done = on_defined, .arg = o };
+        job_definition(o->unit->of, o->spine->o.node, &call->in.define);
+        o->call_in_flight = true;
+        ledger_send(o->unit->of->ledger, call);
+}
+
+/* A newer leader, or a newer definition: this worker is not the one to ask. */
+static void on_stale(struct occurrence *o)
+{
+        struct spine *s = o->spine;
+        struct unit *u = o->unit;
+        struct job *j = u->of;
+        uint64_t term = o->claim.answer.term, rev = o->claim.answer.rev;
+        bool is_term = j->task->singleton == PATH_DEDICATED && term > s->o.claims->term;
+
+        if (!is_term && rev == 0) {
+                on_undefined(o);
+                return;
+        }
+        occurrence_go(o, OCCURRENCE_CLOSED);
+        if (is_term) {
+                if (s->o.claims->term) {
+                        s->o.claims->term = 0;
+                        s->o.deposed(term, s->o.arg);
+                }
+                return;
+        }
+        if (!j->split)
+                (void) log_warning(0, "config-split: task %s has a definition (revision %llu) that is not the one in "
+                                   "force (%llu); it is left to those who have that one", j->task->name,
+                                   (unsigned long long) j->rev, (unsigned long long) rev);
+        j->split = true;
+        spine_dismiss(s, u);
 }
 
 static void on_halted(struct occurrence *o)

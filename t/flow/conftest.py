@@ -35,8 +35,8 @@ def node(folder):
     """Makes nodes; all of them end with the test, and none may have printed a sanitizer's report."""
     made = []
 
-    def make(config, env=None, name="node"):
-        made.append(kit.Node(folder, config, env, name))
+    def make(config, env=None, name="node", wrap=()):
+        made.append(kit.Node(folder, config, env, name, wrap))
         return made[-1]
 
     yield make

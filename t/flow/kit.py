@@ -76,10 +76,21 @@ def alive(pid):
     return stat is not None and stat[0] not in "ZX"
 
 
+def holders(path):
+    """Processes that have the file open."""
+    found = set()
+    for entry in glob.glob("/proc/[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(entry) == path:
+                found.add(int(entry.split("/")[2]))
+    return found
+
+
 class Node:
     """One running onced with its own folders."""
 
-    def __init__(self, folder, config, env=None, name="node"):
+    def __init__(self, folder, config, env=None, name="node", wrap=()):
+        self.wrap = list(wrap)   # a program that ends in exec, put in front of onced
         self.folder = pathlib.Path(folder) / name
         self.folder.mkdir(parents=True, exist_ok=True)
         self.config_path = self.folder / "onced.yaml"
@@ -105,7 +116,7 @@ class Node:
     def start(self, ready=True, seconds=30):
         reader, writer = os.pipe()
         with open(self.output, "ab") as out:
-            self.process = subprocess.Popen([ONCED, "run", "--notify-fd", str(writer), str(self.config_path)],
+            self.process = subprocess.Popen([*self.wrap, ONCED, "run", "--notify-fd", str(writer), str(self.config_path)],
                                             stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                             pass_fds=(writer,), env=self.env, start_new_session=True)
         os.close(writer)

@@ -248,6 +248,21 @@ static void stale_definition_puts_the_unit_to_sleep(void **state)
         assert_true(instant_is_none(agenda_next(&r->spine.agenda)));
 }
 
+/* Tasks slept for ever once a person had begun an emptied store anew. */
+static void lost_definition_is_put_in_force_again(void **state)
+{
+        (void) state;
+        rig_go(r);
+        rig_answer(r, OUTCOME_STALE);
+        assert_int_equal(rig_call(r)->op, LEDGER_DEFINE);
+        assert_string_equal(rig_call(r)->in.define.task, r->task.name);
+        rig_call(r)->out.define.rev = 1;
+        rig_answer_call(r, 0);
+        assert_false(r->job.split);
+        assert_int_equal(r->job.rev, 1);
+        assert_int_equal(agenda_next(&r->spine.agenda).ms, rig_due(r).ms);
+}
+
 static void halted_waits_and_starts_nothing(void **state)
 {
         (void) state;
@@ -433,6 +448,7 @@ int main(int argc, char **argv)
                 CASE(stale_term_ends_leading),
                 CASE(dedicated_is_not_planned_without_a_term),
                 CASE(stale_definition_puts_the_unit_to_sleep),
+                CASE(lost_definition_is_put_in_force_again),
                 CASE(halted_waits_and_starts_nothing),
                 CASE(unregistered_gets_a_first_cursor),
                 CASE(dead_holders_record_is_logged_by_who_ended_it),
