@@ -82,7 +82,7 @@ struct evidence *evidence_free(struct evidence *e);
 
 /* Files, and folders with their *.jsonl and those of their triggers/. -errno only without memory: what cannot
  * be read becomes a trouble. */
-int evidence_gather(struct evidence *e, char **paths, size_t count);
+int evidence_collect(struct evidence *e, char **paths, size_t count);
 
 /* Reads and verifies everything gathered. 0 or -ENOMEM. */
 int evidence_read(struct evidence *e);

@@ -194,7 +194,7 @@ static void put_in_order(struct evidence *e)
                 e->processes[i]->index = i;
 }
 
-int evidence_gather(struct evidence *e, char **paths, size_t count)
+int evidence_collect(struct evidence *e, char **paths, size_t count)
 {
         _cleanup_(scanner_freep) struct scanner *scanner = scanner_new();
         struct gathering g = { .e = e, .scanner = scanner };

@@ -36,7 +36,7 @@ static int prove(const struct prove_options *o, char **paths, size_t count)
         _cleanup_(evidence_freep) struct evidence *e = evidence_new();
         if (!e)
                 return failed(-ENOMEM);
-        int r = evidence_gather(e, paths, count);
+        int r = evidence_collect(e, paths, count);
         if (r == 0)
                 r = evidence_read(e);
         if (r < 0)

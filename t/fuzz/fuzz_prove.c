@@ -154,7 +154,7 @@ static int prove(char **paths, size_t count, bool window)
         struct evidence *e = evidence_new();
 
         CLAIM(e != NULL);
-        CLAIM(evidence_gather(e, paths, count) == 0 && evidence_read(e) == 0);
+        CLAIM(evidence_collect(e, paths, count) == 0 && evidence_read(e) == 0);
         struct judge *j = judge_new(e, &o);
         CLAIM(j != NULL);
         int r = merge_logs(e, j);

@@ -64,7 +64,7 @@ int prove_with(struct scene *s, const struct judge_options *o)
         evidence_free(s->e);
         s->e = evidence_new();
         assert_non_null(s->e);
-        assert_int_equal(evidence_gather(s->e, &dir, 1), 0);
+        assert_int_equal(evidence_collect(s->e, &dir, 1), 0);
         assert_int_equal(evidence_read(s->e), 0);
         s->j = judge_new(s->e, o);
         assert_non_null(s->j);

@@ -241,7 +241,7 @@ static void a_million_lines_are_read(void **state)
         char *dir = b.dir;
         struct mono begun = clock_mono();
         struct evidence *e = evidence_new();
-        assert_int_equal(evidence_gather(e, &dir, 1), 0);
+        assert_int_equal(evidence_collect(e, &dir, 1), 0);
         assert_int_equal(evidence_read(e), 0);
         struct judge *j = judge_new(e, &(struct judge_options) { .since_ms = INT64_MIN, .until_ms = INT64_MAX });
         assert_int_equal(merge_logs(e, j), 0);

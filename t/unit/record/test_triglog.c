@@ -115,7 +115,7 @@ static struct evidence *verify(const struct place *p)
         struct evidence *e = evidence_new();
 
         assert_non_null(e);
-        assert_int_equal(evidence_gather(e, &dir, 1), 0);
+        assert_int_equal(evidence_collect(e, &dir, 1), 0);
         assert_int_equal(evidence_read(e), 0);
         return e;
 }
