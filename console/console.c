@@ -21,8 +21,6 @@
 #include "console/api.h"
 #include "console/server.h"
 
-#define BEAT_MS 1000
-
 /* Messages taken per wake-up: beating must not wait for a master that talks much. */
 #define MESSAGES_MAX 16
 
@@ -40,6 +38,7 @@ struct console {
         struct server *server;
         int log_fd;                   /* owned; -1: the one inherited */
         struct mono beat_due;
+        int64_t beat_ms;
         bool ends, given_up;
 };
 
@@ -135,7 +134,7 @@ static void on_beat(uv_timer_t *timer)
         int64_t late_us = now.ns > c->beat_due.ns ? (now.ns - c->beat_due.ns) / NS_PER_US : 0;
 
         place_beat(c->place, now, late_us);
-        c->beat_due = mono_plus_ms(now, BEAT_MS);
+        c->beat_due = mono_plus_ms(now, c->beat_ms);
         if (c->triglog && triglog_flush(c->triglog) < 0)
                 place_add(c->place, COUNT_STORAGE_FAILURES, 1);
 }
@@ -205,7 +204,8 @@ static int console_begin(struct console *c)
         c->channel.data = c->beat.data = c->ending.data = c;
         (void) uv_poll_start(&c->channel, UV_READABLE, on_channel);
         c->beat_due = clock_mono();
-        (void) uv_timer_start(&c->beat, on_beat, 0, BEAT_MS);
+        c->beat_ms = beat_interval_ms(c->birth->config->hang_timeout_ms);
+        (void) uv_timer_start(&c->beat, on_beat, 0, (uint64_t) c->beat_ms);
         r = channel_send(b->channel, &ready, -1);
         if (r < 0)
                 return log_error(r, "channel: saying ready");

@@ -58,6 +58,11 @@ static void node_families(struct exposition *x, const struct view *v, const stru
         one_gauge(x, "onced_ready", "1 when the node does its work.", readiness(v, w) == NULL);
         one_gauge(x, "onced_draining", "1 when nothing new is started.", facts.draining);
         one_gauge(x, "onced_degraded", "1 when all workers are in a crash loop.", facts.degraded);
+        unsigned troubles = workers_troubles(w);
+        one_gauge(x, "onced_ledger_down", "1 when a worker's local ledger is down or halted.",
+                  (troubles & TROUBLE_LEDGER) != 0);
+        one_gauge(x, "onced_redis_down", "1 when a worker finds Redis down or halted.", (troubles & TROUBLE_GROUP) != 0);
+        one_gauge(x, "onced_log_down", "1 when a worker cannot write its trigger log.", (troubles & TROUBLE_LOG) != 0);
         one_gauge(x, "onced_stopped", "1 when no worker is ready to start anything.", node_stopped(w));
         one_gauge(x, "onced_in_flight", "Runs under way.", in_flight);
         one_gauge(x, "onced_tick_limit", "Most starts in one turn of one worker.", v->config->tick_limit);

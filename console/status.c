@@ -20,6 +20,13 @@ const char *readiness(const struct view *v, const struct workers *w)
                 return "starting: not all workers are ready yet";
         if (!workers_timer(w))
                 return "no timer worker: the one before has ended and no sibling is ready";
+        unsigned troubles = workers_troubles(w);
+        if (troubles & TROUBLE_LOG)
+                return "a trigger log cannot be written: its worker starts nothing; the log says why";
+        if (troubles & TROUBLE_LEDGER)
+                return "the ledger is down or halted: its tasks do not start; the log says why";
+        if (troubles & TROUBLE_GROUP)
+                return "redis is down or halted: its tasks do not start; the log says why";
         if (tasks_stand_ahead(v))
                 return "a task's newest decided instant lies further ahead of the clock than max_future: it does not start; "
                        "the log names it; cure: onced recover TASK --cursor now -c FILE";

@@ -85,6 +85,16 @@ const struct worker_view *workers_timer(const struct workers *w)
         return NULL;
 }
 
+unsigned workers_troubles(const struct workers *w)
+{
+        unsigned troubles = 0;
+
+        for (size_t i = 0; i < w->count; i++)
+                if (w->list[i].place.role == ROLE_WORKER && w->list[i].place.state == PLACE_READY)
+                        troubles |= w->list[i].place.troubles;
+        return troubles;
+}
+
 void last_exit_text(int status, char ret[LAST_EXIT_TEXT])
 {
         ret[0] = '\0';

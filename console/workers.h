@@ -33,6 +33,9 @@ void workers_done(struct workers *w);
 /* The worker that is ready and holds the timer role; NULL: none. */
 const struct worker_view *workers_timer(const struct workers *w);
 
+/* enum place_trouble of all workers that are ready, together. */
+unsigned workers_troubles(const struct workers *w);
+
 /* "exit 70", "signal 9 (KILL)"; "" for -1. */
 #define LAST_EXIT_TEXT 40
 void last_exit_text(int status, char ret[LAST_EXIT_TEXT]);

@@ -123,6 +123,27 @@ int listener_open(struct listener *l, const char *run_dir, mode_t mode)
         return 0;
 }
 
+int listener_follow(struct listener *l, const char *run_dir, mode_t mode)
+{
+        struct sockaddr_un a = { .sun_family = AF_UNIX };
+        struct stat st;
+
+        if (!l->path[0])   /* the service manager's, to look after as well */
+                return 0;
+        if (lstat(l->path, &st) == 0 && st.st_ino == l->inode && st.st_dev == l->device)
+                return 0;
+        struct listener next = { .fd = -1 };
+        (void) snprintf(a.sun_path, sizeof(a.sun_path), "%s", l->path);
+        int r = folder_make(run_dir, 0755);
+        if (r == 0)
+                r = listener_bind(&next, &a, mode);
+        if (r < 0)
+                return r;
+        (void) close(l->fd);
+        *l = next;
+        return 1;
+}
+
 void listener_close(struct listener *l)
 {
         struct stat st;

@@ -17,6 +17,10 @@ struct listener {
  * listens at any more is replaced; one where somebody answers is left alone: -EADDRINUSE. Logs why it fails. */
 int listener_open(struct listener *l, const char *run_dir, mode_t mode);
 
+/* Looks whether the path still names this socket. 0: it does; 1: it did not, and is bound anew with another
+ * descriptor, the one before is closed; -errno: it could not be, nothing changed. Logs nothing. */
+int listener_follow(struct listener *l, const char *run_dir, mode_t mode);
+
 /* Closes it; the file goes too when it is still the one bound here. */
 void listener_close(struct listener *l);
 

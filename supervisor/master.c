@@ -24,6 +24,7 @@
 #include "supervisor/hang.h"
 #include "supervisor/listener.h"
 #include "supervisor/notify.h"
+#include "supervisor/upkeep.h"
 #include "supervisor/verb.h"
 
 #define GENERATION_FIRST 1
@@ -32,6 +33,8 @@ struct master {
         const struct config *config;
         struct ground ground;
         struct listener listener;
+        struct upkeep upkeep;
+        struct mono seen;            /* newest look at the clock */
         struct crew crew;
         struct ending ending;
         struct events events;
@@ -256,6 +259,7 @@ static void turn(struct master *m, struct mono now)
                 judge_crew(m);
         }
         ending_due(&m->ending, &m->crew, now);
+        upkeep_look(&m->upkeep, &m->crew, &m->listener, now);
         watchdog(m, now);
         publish(m);
 }
@@ -271,6 +275,20 @@ static struct mono next_due(const struct master *m, struct mono now)
         return next.ns > now.ns ? next : now;
 }
 
+/* The time, after a wait that was to end at `wanted` or work that takes none. Whoever stood still between the two
+ * must not judge others by beats that they could not make either. */
+static struct mono time_after(struct master *m, struct mono wanted)
+{
+        struct mono now = clock_mono();
+
+        if (hang_was_pause(wanted, now)) {
+                (void) log_warning(0, "this process stood still for %lld ms; all beats are counted from now",
+                                   (long long) mono_since_ms(wanted, now));
+                m->crew.counted_from = now;
+        }
+        return now;
+}
+
 /* Sleeps until something is there, and answers it. */
 static int wait_and_answer(struct master *m, struct mono now)
 {
@@ -281,12 +299,7 @@ static int wait_and_answer(struct master *m, struct mono now)
                 r = events_wait(&m->events, wake, m->sweep_again);
         if (r < 0)
                 return r;
-        now = clock_mono();
-        if (hang_was_pause(wake, now)) {
-                (void) log_warning(0, "this process stood still for %lld ms; all beats are counted from now",
-                                   (long long) mono_since_ms(wake, now));
-                m->crew.counted_from = now;
-        }
+        m->seen = time_after(m, wake);
         events_answer(&m->events, on_event, m);
         if (m->sweep_again)
                 m->sweep_again = crew_sweep(&m->crew);
@@ -295,8 +308,9 @@ static int wait_and_answer(struct master *m, struct mono now)
 
 static int run(struct master *m)
 {
+        m->seen = clock_mono();
         for (;;) {
-                struct mono now = clock_mono();
+                struct mono now = time_after(m, m->seen);
                 turn(m, now);
                 if (m->ending.stage == STAGE_OVER)
                         return ending_code(&m->ending, &m->crew);

@@ -48,6 +48,16 @@ static void on_gone_done(struct crew *c, const struct slot *s, const struct mess
                 board_release(c->board, (unsigned) place);
 }
 
+/* A call of an earlier leader that reached the ledger late raises the term above that of the one that leads. It
+ * is told to lead again; a deposed worker that is not the leader has only learnt what is so. */
+static void on_deposed(struct crew *c, struct slot *s, uint64_t term)
+{
+        if (c->leader < 0 || s != &c->slots[c->leader])
+                return;
+        log_info("%s is to lead again: term %" PRIu64 " is not its own", s->title, term);
+        (void) crew_tell(s, MESSAGE_LEAD, -1);
+}
+
 static void on_message(struct crew *c, struct slot *s, const struct message *m)
 {
         if (m->slot != s->index || m->generation != s->generation) {
@@ -67,6 +77,9 @@ static void on_message(struct crew *c, struct slot *s, const struct message *m)
                 break;
         case MESSAGE_LED:
                 log_info("%s leads, term %" PRIu64, s->title, m->value);
+                break;
+        case MESSAGE_DEPOSED:
+                on_deposed(c, s, m->value);
                 break;
         case MESSAGE_VERB:
                 if (s->role == ROLE_CONSOLE && m->value > VERB_NONE && m->value < VERB_COUNT_)

@@ -38,7 +38,7 @@ struct lead {
         struct delay local_wait, group_wait;
         bool local_open, group_open;
         struct said local_said, group_said;
-        bool canceled, said_away;
+        bool canceled, yielded, said_away;
         struct gone *gones;                /* owned */
         unsigned gone_count;
 };
@@ -117,12 +117,12 @@ static void on_lead_local(struct ledger_call *call)
                 log_lead(l, &call->out.lead, l->o.local, &l->local_said);
         ledger_call_done(call);
         l->local_open = false;
-        if (error == 0 && !l->canceled) {
+        if (error == 0 && !l->canceled && !l->yielded) {
                 l->said_away = false;
                 l->o.led(term, l->o.arg);
                 return;
         }
-        if (!is_worth_a_retry(l, error))
+        if (l->yielded || !is_worth_a_retry(l, error))
                 return;
         if (!l->said_away)
                 (void) log_warning(error, "leading: asking the ledger for a term");
@@ -143,7 +143,7 @@ static void on_lead_group(struct ledger_call *call)
                 log_lead(l, &call->out.lead, l->o.group, &l->group_said);
         ledger_call_done(call);
         l->group_open = false;
-        if (!is_worth_a_retry(l, error))
+        if (l->yielded || !is_worth_a_retry(l, error))
                 return;
         l->group_open = true;
         l->group_wait.over = on_group_wait;
@@ -179,6 +179,19 @@ void lead_take(struct lead *l)
         if (l->o.group && !l->group_open) {
                 l->group_open = true;
                 send_lead_group(l);
+        }
+}
+
+void lead_yield(struct lead *l)
+{
+        l->yielded = true;
+        if (delay_is_set(&l->local_wait)) {
+                delay_clear(l->o.delays, &l->local_wait);
+                l->local_open = false;
+        }
+        if (delay_is_set(&l->group_wait)) {
+                delay_clear(l->o.delays, &l->group_wait);
+                l->group_open = false;
         }
 }
 

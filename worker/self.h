@@ -42,6 +42,7 @@ struct worker {
         uv_prepare_t turn_end;
         uv_timer_t beat;
         struct mono beat_due;
+        int64_t beat_ms;
         struct triglog *log;          /* owned, and all below */
         struct delays *delays;
         struct wakeup *wakeup;

@@ -51,6 +51,8 @@ struct spine {
         uint64_t seq;                      /* of trigger ids */
         bool killed;                       /* a run was ended because the worker had to stop */
         bool said_log, said_early;         /* complaints that are made once */
+        unsigned troubles;                 /* enum place_trouble, as claims were told */
+        struct mono said_trouble;          /* ns 0: not yet */
         struct delay last_call;            /* stopping: then unanswered finishes are given up */
 };
 

@@ -8,7 +8,8 @@
 #include "common/log.h"
 #include "common/record/prune.h"
 
-#define TIDY_MS (10 * 60 * 1000)
+/* A small partition must not fill between two rounds. */
+#define TIDY_MS (60 * 1000)
 
 struct tidy {
         uv_timer_t timer;

@@ -17,6 +17,7 @@
 #define MOVED_WAIT_MS 10
 
 #define HALTED_RETRY_MS 5000
+#define SAID_AGAIN_MS   60000
 #define EARLY_MIN_MS    1
 
 static bool is_gap_alone(const struct occurrence *o)
@@ -283,9 +284,32 @@ static void on_unregistered(struct occurrence *o)
         ledger_send(o->unit->of->ledger, call);
 }
 
+/* A connection that stands may still refuse every claim (out of memory, a lost unit): what claims are told counts
+ * as much as what the link says, and a person hears of it once a minute. */
+static void note_ledger(struct occurrence *o)
+{
+        struct spine *s = o->spine;
+        const struct job *j = o->unit->of;
+        enum outcome out = o->claim.answer.outcome;
+        bool is_trouble = out == OUTCOME_DOWN || out == OUTCOME_HALTED;
+        enum place_trouble kind = j->task->singleton == PATH_REDIS ? TROUBLE_GROUP : TROUBLE_LEDGER;
+        struct mono now = clock_mono();
+
+        if (!j->ledger || (!is_trouble && !(s->troubles & kind)))
+                return;
+        s->troubles = is_trouble ? s->troubles | kind : s->troubles & ~(unsigned) kind;
+        place_set_trouble(s->o.place, kind, is_trouble);
+        if (!is_trouble || (s->said_trouble.ns && mono_since_ms(s->said_trouble, now) < SAID_AGAIN_MS))
+                return;
+        s->said_trouble = now;
+        (void) log_warning(0, "task %s: not claimed, the ledger is %s: %s", j->task->name,
+                           out == OUTCOME_DOWN ? "down" : "halted", o->claim.why);
+}
+
 void occurrence_judge(struct occurrence *o)
 {
         log_answer(o);
+        note_ledger(o);
         switch (o->claim.answer.outcome) {
         case OUTCOME_GRANTED:      on_granted(o); return;
         case OUTCOME_DONE:

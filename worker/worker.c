@@ -16,7 +16,6 @@
 #include "common/scoreboard/scoreboard.h"
 #include "worker/self.h"
 
-#define BEAT_MS 1000
 
 static struct instant now_instant(void)
 {
@@ -98,8 +97,11 @@ void worker_on_health(enum ledger_health h, const char *why, void *arg)
         struct worker *w = wl->worker;
         const char *name = wl == &w->local ? "ledger" : "redis ledger";
 
+        place_set_trouble(w->place, wl == &w->local ? TROUBLE_LEDGER : TROUBLE_GROUP, h != LEDGER_UP);
         switch (h) {
         case LEDGER_UP:
+                if (*why)
+                        (void) log_warning(0, "%s: %s", name, why);
                 if (wl->was_up)
                         log_info("%s is back", name);
                 wl->was_up = true;
@@ -140,6 +142,7 @@ void worker_on_deposed(uint64_t term, void *arg)
         struct worker *w = arg;
 
         (void) log_warning(0, "no longer the timer worker: term %" PRIu64 " is in force", term);
+        channel_end_say(w->channel, MESSAGE_DEPOSED, term, NULL, false);
         process_title("onced: worker %s", w->birth->slot_name);
         for (size_t i = 0; i < w->job_count; i++)
                 for (unsigned k = 0; w->jobs[i].task->singleton == PATH_DEDICATED && k < w->jobs[i].unit_count; k++)
@@ -169,6 +172,7 @@ static void drain(struct worker *w)
 {
         if (w->spine.phase == SPINE_WORKING)
                 log_info("drains, with %u occurrences at work", w->spine.count);
+        lead_yield(w->lead);
         spine_drain(&w->spine, w->jobs, w->job_count, clock_wall());
 }
 
@@ -258,6 +262,8 @@ static void on_turn_end(uv_prepare_t *p)
         int r = triglog_flush(w->log);
         if (r < 0 && !w->said_log)
                 (void) log_error(r, "trigger log: writing %s/%s", w->log_dir, triglog_name(w->log));
+        if (w->said_log != (r < 0))
+                place_set_trouble(w->place, TROUBLE_LOG, r < 0);
         w->said_log = r < 0;
         r = wakeup_arm(w->wakeup, w->ending ? INSTANT_NONE : spine_next(&w->spine));
         if (r < 0) {
@@ -273,7 +279,10 @@ static void on_beat(uv_timer_t *t)
         int64_t lag_us = (now.ns - w->beat_due.ns) / NS_PER_US;
 
         place_beat(w->place, now, lag_us > 0 ? lag_us : 0);
-        w->beat_due = mono_plus_ms(now, BEAT_MS);
+        w->beat_due = mono_plus_ms(now, w->beat_ms);
+        if (triglog_follow(w->log) == 1)
+                (void) log_error(0, "trigger log: its file was removed; what it told is lost, the next file is %s/%s",
+                                 w->log_dir, triglog_name(w->log));
 }
 
 static void begin_beat(struct worker *w)
@@ -284,8 +293,9 @@ static void begin_beat(struct worker *w)
         (void) uv_timer_init(&w->loop, &w->beat);
         w->beat.data = w;
         w->beat_due = clock_mono();
+        w->beat_ms = beat_interval_ms(w->config->hang_timeout_ms);
         on_beat(&w->beat);
-        (void) uv_timer_start(&w->beat, on_beat, BEAT_MS, BEAT_MS);
+        (void) uv_timer_start(&w->beat, on_beat, (uint64_t) w->beat_ms, (uint64_t) w->beat_ms);
 }
 
 /* The stop line: until when all that was due was tried. A process that closes without it is judged by its

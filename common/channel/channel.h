@@ -19,6 +19,7 @@ enum message_type {
         MESSAGE_DRAINED,      /* nothing runs any more; the child ends by itself next */
         MESSAGE_VERB,         /* console: what an operator asked (value: enum verb) */
         MESSAGE_LED,          /* the LEAD is done: value = term */
+        MESSAGE_DEPOSED,      /* a newer term than its own is in force: value = that term */
         /* master to child */
         MESSAGE_LEAD,         /* be the timer worker */
         MESSAGE_DRAIN,        /* claim nothing more, finish what runs, then end */

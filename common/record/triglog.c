@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -280,6 +281,24 @@ int triglog_rotate(struct triglog *t)
         free(prev);
         standing_lines(t);
         return writer_out(t, NULL);
+}
+
+int triglog_follow(struct triglog *t)
+{
+        struct stat ours, named;
+        _cleanup_(freep) char *path = path_join(t->dir, t->name);
+        if (!path)
+                return -ENOMEM;
+        if (fstat(t->fd, &ours) < 0)
+                return -errno;
+        if (stat(path, &named) == 0 && named.st_ino == ours.st_ino && named.st_dev == ours.st_dev)
+                return 0;
+        int r = folder_make(t->dir, 0700);
+        if (r == 0)
+                r = triglog_rotate(t);
+        if (r < 0)
+                t->error = r;
+        return r < 0 ? r : 1;
 }
 
 int triglog_state(const struct triglog *t)

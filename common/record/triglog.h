@@ -44,6 +44,10 @@ int triglog_flush(struct triglog *t);
  * alive are said again in every file, for the same reason. */
 int triglog_rotate(struct triglog *t);
 
+/* Looks whether the current file is still there, by its name: a file that was deleted or renamed takes lines that
+ * nobody finds. 0: it is; 1: it was not, the next file was begun (the folder made again); -errno as a failed write. */
+int triglog_follow(struct triglog *t);
+
 /* -errno of the newest failed write, 0 when writing works. No claim is made while it is not 0. */
 int triglog_state(const struct triglog *t);
 

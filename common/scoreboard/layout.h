@@ -38,7 +38,7 @@ struct shared_place {
         _Atomic uint64_t start[START_WORDS];
         /* the owner's, on a cache line of its own */
         _Alignas(64) _Atomic uint64_t beat_ns;
-        _Atomic uint64_t loop_lag_us, term;
+        _Atomic uint64_t loop_lag_us, term, troubles;
         _Atomic uint64_t sequence;      /* odd while occ and task are being written */
         _Atomic uint64_t occ[OCC_WORDS];
         _Atomic uint64_t task[NAME_WORDS];

@@ -41,6 +41,13 @@ void place_set_term(struct board_place *p, uint64_t term)
         word_put(&p->shared->term, term);
 }
 
+void place_set_trouble(struct board_place *p, enum place_trouble t, bool is)
+{
+        uint64_t now = word_get(&p->shared->troubles);
+
+        word_put(&p->shared->troubles, is ? now | t : now & ~(uint64_t) t);
+}
+
 void place_set_current(struct board_place *p, const char *occ, const char *task)
 {
         sequence_begin(&p->shared->sequence);

@@ -28,6 +28,14 @@ enum place_state {
 
 extern const char *const place_state_names[];
 
+/* What keeps a worker from its work though it lives; a set of bits. */
+enum place_trouble {
+        TROUBLE_LEDGER = 1,       /* the local ledger is down or halted: nothing local is claimed */
+        TROUBLE_GROUP = 2,        /* Redis likewise */
+        TROUBLE_LOG = 4,          /* its trigger log cannot be written: nothing at all is claimed */
+};
+#define TROUBLE_ALL 7u
+
 /* Counters of a process; names for metrics in board_counter_names. */
 enum board_counter {
         COUNT_TRIGGERED,          /* occurrences started by this process */
@@ -82,11 +90,20 @@ void board_set_timer_worker(struct board *b, unsigned place, bool is);
 /* Folds the place's counters into `retired` and frees it. */
 void board_release(struct board *b, unsigned place);
 
+/* Milliseconds between two beats of a process: a second, or less when a hang is to be noticed sooner, so that a
+ * late turn or two of the loop are no hang. */
+#define BEAT_MS 1000
+static inline int64_t beat_interval_ms(int64_t hang_timeout_ms)
+{
+        return hang_timeout_ms / 4 < BEAT_MS ? hang_timeout_ms / 4 : BEAT_MS;
+}
+
 /* Writer's side. */
 struct board_place *board_place(struct board *b, unsigned place);
 void place_beat(struct board_place *p, struct mono now, int64_t loop_lag_us);
 void place_add(struct board_place *p, enum board_counter c, uint64_t n);
 void place_set_term(struct board_place *p, uint64_t term);
+void place_set_trouble(struct board_place *p, enum place_trouble t, bool is);
 void place_set_current(struct board_place *p, const char *occ, const char *task); /* "" none */
 struct board_row *place_row(struct board_place *p, const char *task);   /* never NULL: `_other` at the end */
 void row_attempt(struct board_row *r, enum outcome o);
@@ -104,6 +121,7 @@ struct place_view {
         struct process_id process;
         bool timer_worker;
         uint64_t term;
+        unsigned troubles;              /* enum place_trouble */
         struct stamp started;
         struct mono beat;               /* ns 0: none yet */
         int64_t loop_lag_us;

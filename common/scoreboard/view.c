@@ -61,6 +61,7 @@ int board_read(const struct board *b, unsigned place, struct place_view *ret)
         words_get_text(p->start, START_WORDS, v.process.start, sizeof(v.process.start));
         v.started.ns = positive(word_get(&p->started_ns));
         v.term = word_get(&p->term);
+        v.troubles = (unsigned) word_get(&p->troubles) & TROUBLE_ALL;
         v.loop_lag_us = positive(word_get(&p->loop_lag_us));
         v.beat.ns = positive(word_get(&p->beat_ns));
         int64_t now = clock_mono().ns;

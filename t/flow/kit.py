@@ -86,6 +86,13 @@ def holders(path):
     return found
 
 
+class PlainDumper(yaml.SafeDumper):
+    """Writes what is used twice twice: configurations know no aliases."""
+
+    def ignore_aliases(self, data):
+        return True
+
+
 class Node:
     """One running onced with its own folders."""
 
@@ -103,7 +110,7 @@ class Node:
         base = {"state_dir": str(self.folder / "state"), "run_dir": str(self.folder / "run"),
                 "log": {"dir": str(self.folder / "log")}, "workers": 4}
         self.config = {**base, **config}
-        self.config_path.write_text(yaml.safe_dump(self.config, sort_keys=False))
+        self.config_path.write_text(yaml.dump(self.config, Dumper=PlainDumper, sort_keys=False))
 
     @property
     def socket(self):

@@ -1,8 +1,10 @@
 """Starting, stopping, signals and exit codes, as process managers and people meet them."""
 import os
 import pathlib
+import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 
@@ -221,3 +223,75 @@ def test_old_trigger_files_are_deleted(node):
     assert kept.exists()
     assert n.stop() == 0
     assert "1 old trigger files were deleted" in n.text()
+
+
+def test_a_removed_socket_is_bound_again(node):
+    n = node({"tasks": [TASK]})
+    n.start()
+    os.unlink(n.socket)
+    kit.wait_until(lambda: n.cli("status").returncode == 0, 10, "the socket is there again")
+    assert "had been removed" in n.text()
+    shutil.rmtree(n.config["run_dir"])
+    kit.wait_until(lambda: n.cli("status").returncode == 0, 10, "the whole folder is there again")
+    time.sleep(0.5)
+    assert n.stop() == 0
+    assert n.prove().code == 0
+
+
+def test_removed_trigger_files_are_noticed_and_written_anew(node):
+    n = node({"tasks": [TASK]})
+    n.start()
+    time.sleep(0.5)
+    shutil.rmtree(n.logs)
+    kit.wait_until(lambda: len(kit.glob.glob(f"{n.logs}/triggers/*.jsonl")) >= 5, 10, "new files")
+    time.sleep(1)
+    assert n.stop() == 0
+    assert "its file was removed" in n.text() and "the roster's file had been removed" in n.text()
+    assert n.runs("t")
+    # What was told before is lost: the proof speaks of what came after, and of nothing else.
+    proof = n.prove()
+    assert proof.code == 0 and proof.task("t")["executions"] == len(n.runs("t")), proof.raw
+
+
+def test_a_leader_deposed_by_a_late_call_leads_again(node):
+    """A call of an earlier leader that reaches the ledger late raises the term above the leader's own."""
+    n = node({"workers": 2, "tasks": [{**TASK, "singleton": "dedicated"}]})
+    n.start()
+    time.sleep(0.5)
+    with sqlite3.connect(f"{n.config['state_dir']}/ledger.db", timeout=10) as ledger:
+        ledger.execute("pragma wal_autocheckpoint=0")
+        ledger.execute("update node set term = term + 1")
+    kit.wait_until(lambda: "is to lead again" in n.text(), 5, "the leader is told")
+    before = len(n.runs("t"))
+    kit.wait_until(lambda: len(n.runs("t")) > before + 3, 5, "dedicated tasks run on")
+    assert n.stop() == 0
+    assert n.prove().code == 0
+
+
+def test_status_says_what_keeps_workers_from_their_work(node, redis):
+    n = node({"redis": {"url": redis.url, "app": "t"},
+              "tasks": [TASK, {**TASK, "name": "r", "singleton": "redis"}]})
+    n.start()
+    assert n.api("/v1/status")["ready"]
+    redis.command("CONFIG", "SET", "maxmemory", "1")
+    kit.wait_until(lambda: "redis is down" in (n.api("/v1/status")["reason"] or ""), 5, "out of memory is seen")
+    n.cli_raw("GET", "/readyz")
+    assert n.status == 503
+    assert "onced_redis_down 1" in n.cli_raw("GET", "/metrics")
+    assert "OOM" in n.text()
+    redis.command("CONFIG", "SET", "maxmemory", "0")
+    kit.wait_until(lambda: n.api("/v1/status")["ready"], 5, "ready again")
+    redis.end()
+    kit.wait_until(lambda: "redis is down" in (n.api("/v1/status")["reason"] or ""), 5, "the server's end is seen")
+    before = len(n.runs("t"))
+    kit.wait_until(lambda: len(n.runs("t")) > before, 5, "local tasks run on")
+    n.stop()
+
+
+@pytest.mark.parametrize("hang_timeout", ["1s", "2s"])
+def test_a_short_hang_timeout_ends_no_healthy_process(node, hang_timeout):
+    n = node({"workers": 2, "hang_timeout": hang_timeout, "tasks": [TASK]})
+    n.start()
+    time.sleep(5)
+    assert n.stop() == 0
+    assert "does not beat" not in n.text()
