@@ -50,8 +50,8 @@ static bool tree_at_end(int tree)
         return tree < 0 || (poll(&p, 1, 0) == 1 && (p.revents & POLLHUP));
 }
 
-/* The death is to be settled in the ledger, and the place kept until it is. A console, and a worker that never
- * became ready, own nothing there. */
+/* The death is to be settled in the ledger, and the place kept until it is. A console owns nothing there; a worker
+ * may own something before it is ready: what a changed definition gave up. */
 static void settle_begin(struct crew *c, struct slot *s)
 {
         int place = s->place, tree = s->tree;
@@ -62,7 +62,7 @@ static void settle_begin(struct crew *c, struct slot *s)
                         (void) close(tree);
                 tree = -1;
         }
-        if (s->role == ROLE_WORKER && (s->said_ready || tree >= 0)) {
+        if (s->role == ROLE_WORKER) {
                 int r = gones_add(&c->gones, s->owner, place, tree);
                 if (r == 0)
                         return;

@@ -200,6 +200,7 @@ static int begin_setup(struct worker *w, struct worker_ledger *wl, void (*done)(
                 .delays = w->delays, .log = w->log, .ledger = wl->ledger,
                 .jobs = w->jobs, .job_count = w->job_count,
                 .node = w->birth->node,
+                .place = w->place, .trouble = wl == &w->local ? TROUBLE_LEDGER : TROUBLE_GROUP,
                 .defined = worker_on_defined, .registered = worker_on_registered, .done = done, .arg = w,
         };
         return wl->ledger ? setup_begin(&o, &wl->setup) : 0;

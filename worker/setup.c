@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/record/triglog.h"
+#include "common/scoreboard/scoreboard.h"
 #include "worker/delay.h"
 
 #define STEPS 128
@@ -90,15 +91,21 @@ static bool answered(struct step *st)
 
         if (su->canceled || error == -ECANCELED)
                 return false;
-        if (error == 0)
+        if (error == 0) {
+                if (su->said_away)
+                        place_set_trouble(su->o.place, su->o.trouble, false);
+                su->said_away = false;
                 return true;
+        }
         if (error != -EAGAIN && error != -ETIMEDOUT) {
                 end(su, error, st->call.why);
                 return false;
         }
-        if (!su->said_away)
-                (void) log_warning(error, "ledger %s: task %s waits to be defined", su->o.ledger->kind->name,
-                                   st->job->task->name);
+        if (!su->said_away) {
+                (void) log_warning(0, "ledger %s: task %s waits to be defined: %s", su->o.ledger->kind->name,
+                                   st->job->task->name, st->call.why);
+                place_set_trouble(su->o.place, su->o.trouble, true);
+        }
         su->said_away = true;
         st->backoff_ms = st->backoff_ms ? st->backoff_ms * 2 : RETRY_MIN_MS;
         if (st->backoff_ms > RETRY_MAX_MS)

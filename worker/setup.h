@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "common/scoreboard/scoreboard.h"
 #include "worker/unit.h"
 
 struct delays;
@@ -18,6 +19,8 @@ struct setup_options {
         struct job *jobs;                  /* those of another ledger are passed over; borrowed */
         size_t job_count;
         const char *node;
+        struct board_place *place;         /* where `trouble` shows while the ledger is waited for; borrowed */
+        enum place_trouble trouble;
         void (*defined)(struct job *j, void *arg);
         void (*registered)(struct unit *u, void *arg);
         /* Once: all is done, or -errno for what trying again cannot cure; `why` is for people. */
