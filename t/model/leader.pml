@@ -15,7 +15,7 @@
 #define LATE_CALL 1        /* a call for a term may reach the ledger after the next leader's */
 #endif
 #ifndef TOLD
-#define TOLD 0             /* the master is told when the one that it elected is deposed */
+#define TOLD 1             /* the master is told when the one that it elected is deposed */
 #endif
 #define LIVES (1 + REPLACEMENTS)
 #include "ledger.pml"
