@@ -1,5 +1,5 @@
-/* onced check: is this file good, what does it come to, which keys are there? Complaints go to stderr, so
- * that what is asked for (--dump, --keys) can be piped. */
+/* onced check: would `run` take this file, what does it come to, which keys are there? Complaints go to stderr,
+ * so that what is asked for (--dump, --keys) can be piped. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -39,6 +39,8 @@ static int parse(int argc, char **argv, struct check *ret)
                 else
                         ret->file = argv[i];
         }
+        if (ret->keys && (ret->file || ret->dump || ret->strict))
+                return usage_error("check", "--keys stands alone: it lists the keys there are, and reads no FILE");
         if (!ret->file && !ret->keys)
                 return usage_error("check", "FILE is missing");
         return 0;
@@ -50,8 +52,7 @@ static int print(struct buf *text)
 
         if (!string)
                 return EXIT_OS;
-        return fwrite(string, 1, text->len, stdout) == text->len && fflush(stdout) == 0 ? EXIT_FINE
-                                                                                        : EXIT_CANTCREAT;
+        return fwrite(string, 1, text->len, stdout) == text->len ? EXIT_FINE : EXIT_CANTCREAT;
 }
 
 static int print_keys(void)
@@ -92,15 +93,18 @@ static int check_file(const struct check *o, struct complaints *complaints)
         _cleanup_(config_freep) struct config *c = NULL;
 
         int r = config_load(o->file, &c, complaints);
+        if (r == 0 && config_has_later(c, complaints))
+                r = -ENOTSUP;
         complaints_print(complaints, stderr);
         if (r == -ENOMEM) {
                 fprintf(stderr, "%s: out of memory\n", o->file);
                 return EXIT_OS;
         }
         print_summary(o, c, complaints);
-        if (r < 0 || (o->strict && complaints->warnings > 0))
-                return EXIT_CONFIGURATION;
-        return o->dump ? print_dump(c) : EXIT_FINE;
+        int code = c && o->dump ? print_dump(c) : EXIT_FINE;
+        if (code != EXIT_FINE)
+                return code;
+        return r < 0 || (o->strict && complaints->warnings > 0) ? EXIT_CONFIGURATION : EXIT_FINE;
 }
 
 int command_check(int argc, char **argv)

@@ -65,18 +65,42 @@ void complain(struct complaints *c, enum severity severity, struct place place, 
         c->count++;
 }
 
-void complaints_print(const struct complaints *c, FILE *out)
+/* A file from top to bottom; what was said of one place stays in its order. */
+static int by_place(const void *left, const void *right)
+{
+        const struct complaint *a = *(const struct complaint *const *) left;
+        const struct complaint *b = *(const struct complaint *const *) right;
+        int r = strcmp(a->place.file ? a->place.file : "", b->place.file ? b->place.file : "");
+
+        if (r)
+                return r;
+        if (a->place.line != b->place.line)
+                return a->place.line < b->place.line ? -1 : 1;
+        if (a->place.column != b->place.column)
+                return a->place.column < b->place.column ? -1 : 1;
+        return (a > b) - (a < b);
+}
+
+static void print_one(const struct complaint *x, FILE *out)
 {
         static const char *const words[] = { "note", "warning", "error" };
 
-        for (size_t i = 0; i < c->count; i++) {
-                const struct complaint *x = &c->list[i];
-                if (x->place.file && x->place.line)
-                        fprintf(out, "%s:%u:%u: ", x->place.file, x->place.line, x->place.column);
-                else if (x->place.file)
-                        fprintf(out, "%s: ", x->place.file);
-                fprintf(out, "%s: %s\n", words[x->severity], x->text ? x->text : "out of memory");
-        }
+        if (x->place.file && x->place.line)
+                fprintf(out, "%s:%u:%u: ", x->place.file, x->place.line, x->place.column);
+        else if (x->place.file)
+                fprintf(out, "%s: ", x->place.file);
+        fprintf(out, "%s: %s\n", words[x->severity], x->text ? x->text : "out of memory");
+}
+
+void complaints_print(const struct complaints *c, FILE *out)
+{
+        const struct complaint *sorted[COMPLAINTS_MAX];
+
+        for (size_t i = 0; i < c->count; i++)
+                sorted[i] = &c->list[i];
+        qsort(sorted, c->count, sizeof(*sorted), by_place);
+        for (size_t i = 0; i < c->count; i++)
+                print_one(sorted[i], out);
         if (c->dropped)
                 fprintf(out, "%zu more are not shown\n", c->dropped);
 }

@@ -39,7 +39,7 @@ void complaints_done(struct complaints *c);
 void complain(struct complaints *c, enum severity severity, struct place place, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 
-/* One line each, "file:line:column: error: text", in order of appearance; then what was dropped. */
+/* One line each, "file:line:column: error: text", by file and place; then what was dropped. */
 void complaints_print(const struct complaints *c, FILE *out);
 
 /* The one of `words` (NULL-terminated) nearest to `text` by edit distance, NULL if none is near. */

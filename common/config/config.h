@@ -47,9 +47,13 @@ struct http_target {
         char *method;          /* GET by default, POST with a body */
         struct text_list headers;  /* "Name: value" */
         char *body;            /* NULL: none */
+        bool query;            /* concurrency_id, concurrency_count and host_id go into the query */
         unsigned follow;       /* redirects followed, 0..20 */
         int64_t connect_timeout_ms;  /* 30 s */
 };
+
+/* Where a command without a slash is looked for, whatever PATH the task has. */
+#define EXEC_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 struct exec_target {
         struct text_list argv; /* argv[0] absolute, or found on the standard PATH */
@@ -160,14 +164,15 @@ void config_keys(struct buf *ret);
 
 const struct task *config_task(const struct config *c, const char *name);   /* NULL: no such task */
 
-/* First thing that this version cannot do yet ("task "x": cron schedules"), with its place; NULL: none.
- * `run` refuses such a configuration with exit 78, since a task that silently never runs is worse. */
+/* True when it asks for what this version cannot do; one error a feature, naming the first task that uses it.
+ * `run` and `check` refuse it with exit 78, since a task that silently never runs is worse. */
 bool config_has_later(const struct config *c, struct complaints *complaints);
 
 /* "250ms", "1h30m"? No: one number and one unit of ms s m h d. 0 or -EINVAL / -ERANGE (overflow). */
 int span_parse(const char *text, int64_t *ret_ms);
 void span_text(int64_t ms, char ret[32]);        /* the shortest form span_parse reads back */
-/* "64MiB", "2GiB", "10k"... bytes, units K/M/G with or without iB, powers of 1024. */
+/* "64MiB", "2GiB", "10k"... bytes, units K/M/G/T with or without iB or B, all of them powers of 1024. */
 int size_parse(const char *text, int64_t *ret_bytes);
+void size_text(int64_t bytes, char ret[32]);     /* the shortest form size_parse reads back */
 
 #endif

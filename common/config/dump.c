@@ -29,16 +29,6 @@ static void put_text(const char *text, size_t shown, struct buf *ret)
         buf_done(&b);
 }
 
-static void put_size(int64_t bytes, struct buf *ret)
-{
-        static const char *const units[] = { "", "KiB", "MiB", "GiB" };
-        unsigned u = 0;
-
-        for (; u < 3 && bytes != 0 && bytes % 1024 == 0; u++)
-                bytes /= 1024;
-        buf_format(ret, "%lld%s", (long long) bytes, units[u]);
-}
-
 static void put_list(const struct field *f, const struct text_list *l, struct buf *ret)
 {
         buf_char(ret, '[');
@@ -66,11 +56,11 @@ static int64_t number_at(const struct field *f, const void *at)
         }
 }
 
-static void put_span(int64_t ms, struct buf *ret)
+static void put_with_unit(void (*to_text)(int64_t n, char ret[32]), int64_t n, struct buf *ret)
 {
         char text[32];
 
-        span_text(ms, text);
+        to_text(n, text);
         buf_text(ret, text);
 }
 
@@ -81,9 +71,9 @@ static void put_number(const struct field *f, int64_t n, struct buf *ret)
         else if (f->type == FIELD_BOOL)
                 buf_text(ret, n ? "true" : "false");
         else if (f->type == FIELD_SPAN)
-                put_span(n, ret);
+                put_with_unit(span_text, n, ret);
         else if (f->type == FIELD_SIZE)
-                put_size(n, ret);
+                put_with_unit(size_text, n, ret);
         else if (f->type == FIELD_MODE)
                 buf_format(ret, "%04llo", (unsigned long long) n);
         else

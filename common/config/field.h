@@ -68,6 +68,9 @@ bool field_equal(const struct field *f, const void *a, const void *b);    /* gro
 
 bool field_is_default(const struct field *f, const void *base);   /* false: no default, list or group */
 
+/* One end of a row's range, as it would be written. */
+void bound_text(const struct field *f, int64_t bound, char ret[32]);
+
 #define VALUE_WHY 320
 /* Reads a text into a field that is neither list nor group. 0, -ENOMEM, or -EINVAL with the reason. */
 int value_parse(const struct field *f, const char *text, void *base, char ret_why[VALUE_WHY]);

@@ -66,6 +66,9 @@ static const struct field http_fields[] = {
           .pair = ": ", .max = 64, .help = "further headers, as a map or as \"Name: value\"" },
         { ROW(struct http_target, "body", FIELD_TEXT, body), .min = -1, .max = 65536,
           .help = "sent as it is" },
+        { ROW(struct http_target, "query", FIELD_BOOL, query), .dflt = "true",
+          .help = "add concurrency_id (the shard), concurrency_count (how many there are) and host_id (the node) "
+                  "to the URL's query; the X-Onced- headers say the same" },
         { ROW(struct http_target, "follow", FIELD_COUNT, follow), RANGE(0, 20), .dflt = "0",
           .help = "how many redirects are followed" },
         { ROW(struct http_target, "connect_timeout", FIELD_SPAN, connect_timeout_ms), RANGE(10, HOUR),
@@ -129,8 +132,8 @@ const struct field task_fields[] = {
                   "unset: redis if `redis:` is configured, else flock" },
         { ROW(struct task, "scope", FIELD_CHOICE, scope), .choices = scope_names, .dflt = "auto",
           .when = true,
-          .help = "auto: once in the group; main: by the main node; all: once on every node; manual: only "
-                  "when told" },
+          .help = "auto: once in the group; all: once on every node; with a later version also main: by the "
+                  "main node, and manual: only when told" },
         { ROW(struct task, "enabled", FIELD_BOOL, enabled), .dflt = "true", .when = true },
         { ROW(struct task, "misfire", FIELD_GROUP, misfire), .group = misfire_fields, .word = "policy",
           .help = "what becomes of instants that nobody could start in time" },
@@ -160,7 +163,8 @@ const struct field task_fields[] = {
         { ROW(struct task, "noop", FIELD_PRESENCE, runner), .special_value = RUNNER_NOOP, .own = true,
           .help = "do nothing, successfully" },
         { ROW(struct task, "http", FIELD_GROUP, http), .group = http_fields, .word = "url", .own = true,
-          .help = "send a request; 2xx is success" },
+          .help = "send a request, with concurrency_id, concurrency_count and host_id in its query unless "
+                  "http.query is false; 2xx is success" },
         { ROW(struct task, "exec", FIELD_GROUP, exec), .group = exec_fields, .list = "argv", .own = true,
           .help = "run a command; exit code 0 is success" },
         { ROW(struct task, "call", FIELD_TEXT, call), .check = form_call, .own = true,

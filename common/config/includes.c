@@ -37,6 +37,15 @@ static int add_found(struct loading *ld, const struct node *n, const glob_t *fou
         return result;
 }
 
+/* An empty conf.d is fine, but so looks a slip in the pattern; a missing file is an error. */
+static int matches_nothing(struct loading *ld, const struct node *n)
+{
+        char q[QUOTE_TEXT];
+
+        read_warning(&ld->rd, n->place, "include", "%s matches no file", quote(n->text, q));
+        return 0;
+}
+
 static int add_pattern(struct loading *ld, const struct node *n)
 {
         char q[QUOTE_TEXT];
@@ -56,7 +65,7 @@ static int add_pattern(struct loading *ld, const struct node *n)
         if (r == GLOB_NOSPACE)
                 r = -ENOMEM;
         else if (r == GLOB_NOMATCH && strpbrk(n->text, "*?["))
-                r = 0;   /* an empty conf.d is fine, a missing file is not */
+                r = matches_nothing(ld, n);
         else if (r == GLOB_NOMATCH)
                 r = -ENOENT;
         else if (r != 0)

@@ -11,11 +11,8 @@ static void put_range_end(const struct field *f, int64_t n, struct buf *ret)
 {
         char text[32];
 
-        span_text(n, text);
-        if (f->type == FIELD_SPAN)
-                buf_text(ret, text);
-        else
-                buf_format(ret, f->type == FIELD_MODE ? "%04llo" : "%lld", (long long) n);
+        bound_text(f, n, text);
+        buf_text(ret, text);
 }
 
 static const char *type_name(enum field_type type)
@@ -27,7 +24,7 @@ static const char *type_name(enum field_type type)
         case FIELD_PERCENT:  return "percentage";
         case FIELD_MODE:     return "octal mode";
         case FIELD_SPAN:     return "duration";
-        case FIELD_SIZE:     return "size";
+        case FIELD_SIZE:     return "size (K, KB, KiB are all 1024)";
         case FIELD_INSTANT:  return "instant";
         case FIELD_LIST:     return "list";
         case FIELD_GROUP:    return "map";
@@ -47,7 +44,8 @@ static void put_choices(const char *const *choices, struct buf *ret)
 static void put_type(const struct field *f, struct buf *ret)
 {
         bool ranged = f->type == FIELD_COUNT || f->type == FIELD_NUMBER || f->type == FIELD_BIG ||
-                      f->type == FIELD_SPAN || f->type == FIELD_MODE;
+                      f->type == FIELD_SPAN || f->type == FIELD_SIZE || f->type == FIELD_MODE ||
+                      f->type == FIELD_PERCENT;
 
         buf_text(ret, type_name(f->type));
         if (f->choices)

@@ -1,11 +1,9 @@
 /* What this version reads but cannot do. A task that silently never runs, or runs with less protection than
  * its file says, is worse than a daemon that refuses to start. */
-#include "common/config/later.h"
+#include "common/config/config.h"
 
 #include <string.h>
 #include <strings.h>
-
-#include "common/config/config.h"
 
 struct feature {
         const char *text;
@@ -32,6 +30,12 @@ static bool uses_main(const struct task *t)
         return t->scope == SCOPE_MAIN;
 }
 
+/* Such a task runs only when told to, and there is no command to tell it with. */
+static bool uses_manual(const struct task *t)
+{
+        return t->scope == SCOPE_MANUAL;
+}
+
 static bool uses_queue(const struct task *t)
 {
         return t->overlap.policy == OVERLAP_QUEUE;
@@ -48,14 +52,13 @@ static bool uses_exec_user(const struct task *t)
 }
 
 static const struct feature features[] = {
-        { "schedules by cron", uses_cron },         { "the runner call", uses_call },
-        { "the runner redis", uses_redis },         { "scope main", uses_main },
-        { "misfire catch_up", uses_catch_up },      { "overlap queue", uses_queue },
-        { "exec.user", uses_exec_user },
+        { "schedules by cron", uses_cron },    { "the runner call", uses_call },
+        { "the runner redis", uses_redis },    { "scope main", uses_main },
+        { "scope manual", uses_manual },       { "misfire catch_up", uses_catch_up },
+        { "overlap queue", uses_queue },       { "exec.user", uses_exec_user },
 };
 
-static bool tasks_use(const struct config *c, const struct feature *f, enum severity severity,
-                      struct complaints *complaints)
+static bool tasks_use(const struct config *c, const struct feature *f, struct complaints *complaints)
 {
         const struct task *first = NULL;
         size_t count = 0;
@@ -67,41 +70,34 @@ static bool tasks_use(const struct config *c, const struct feature *f, enum seve
                         first = &c->tasks[i];
         }
         if (count == 1)
-                complain(complaints, severity, first->place,
-                         "task \"%s\": %s: not in this version yet; \"onced run\" refuses it",
+                complain(complaints, SEVERITY_ERROR, first->place,
+                         "task \"%s\": %s: not in this version; \"onced run\" refuses it",
                          first->name, f->text);
         else if (count > 1)
-                complain(complaints, severity, first->place,
-                         "task \"%s\" and %zu more: %s: not in this version yet; \"onced run\" refuses them",
+                complain(complaints, SEVERITY_ERROR, first->place,
+                         "task \"%s\" and %zu more: %s: not in this version; \"onced run\" refuses them",
                          first->name, count - 1, f->text);
         return count > 0;
 }
 
-static bool whole_uses(const struct config *c, bool used, const char *text, enum severity severity,
-                       struct complaints *complaints)
+static bool whole_uses(const struct config *c, bool used, const char *text, struct complaints *complaints)
 {
         if (used)
-                complain(complaints, severity, (struct place) { c->path, 0, 0 },
-                         "%s: not in this version yet; \"onced run\" refuses it", text);
+                complain(complaints, SEVERITY_ERROR, (struct place) { c->path, 0, 0 },
+                         "%s: not in this version; \"onced run\" refuses it", text);
         return used;
-}
-
-bool later_find(const struct config *c, enum severity severity, struct complaints *complaints)
-{
-        bool tls = c->redis.url && strncasecmp(c->redis.url, "rediss:", 7) == 0;
-        bool any = false;
-
-        any |= whole_uses(c, c->user || c->group, "user and group (dropping root's rights)", severity,
-                          complaints);
-        any |= whole_uses(c, tls, "redis.url with TLS (rediss://)", severity, complaints);
-        any |= whole_uses(c, c->redis.sentinels.count > 0, "redis.sentinels", severity, complaints);
-        any |= whole_uses(c, c->redis.wait_replicas > 0, "redis.wait_replicas", severity, complaints);
-        for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
-                any |= tasks_use(c, &features[i], severity, complaints);
-        return any;
 }
 
 bool config_has_later(const struct config *c, struct complaints *complaints)
 {
-        return later_find(c, SEVERITY_ERROR, complaints);
+        bool tls = c->redis.url && strncasecmp(c->redis.url, "rediss:", 7) == 0;
+        bool any = false;
+
+        any |= whole_uses(c, c->user || c->group, "user and group (dropping root's rights)", complaints);
+        any |= whole_uses(c, tls, "redis.url with TLS (rediss://)", complaints);
+        any |= whole_uses(c, c->redis.sentinels.count > 0, "redis.sentinels", complaints);
+        any |= whole_uses(c, c->redis.wait_replicas > 0, "redis.wait_replicas", complaints);
+        for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
+                any |= tasks_use(c, &features[i], complaints);
+        return any;
 }

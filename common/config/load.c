@@ -9,17 +9,14 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/config/later.h"
 #include "common/file.h"
 
 static int cannot_read(struct loading *ld, const char *name, int error)
 {
-        const char *why = error == -EISDIR  ? "it is a folder, not a file"
-                          : error == -EFBIG ? "it is larger than 4 MiB"
-                          : error == -EINVAL ? "it is no regular file"
-                                             : strerror(-error);
+        char why[READ_WHY];
 
-        complain(ld->rd.complaints, SEVERITY_ERROR, (struct place) { name, 0, 0 }, "cannot be read: %s", why);
+        complain(ld->rd.complaints, SEVERITY_ERROR, (struct place) { name, 0, 0 }, "cannot be read: %s",
+                 read_why(error, YAML_FILE_MAX, why));
         return -EINVAL;
 }
 
@@ -161,7 +158,6 @@ static int load(struct loading *ld, const char *path)
                 return ld->rd.error;
         if (ld->rd.complaints->errors > ld->errors_before)
                 return -EINVAL;
-        (void) later_find(ld->config, SEVERITY_NOTE, ld->rd.complaints);
         return hashes_fill(ld->config);
 }
 

@@ -49,6 +49,21 @@ void read_warning(struct reading *rd, struct place at, const char *key, const ch
         va_end(ap);
 }
 
+const char *read_why(int error, size_t limit, char ret[READ_WHY])
+{
+        char size[32];
+
+        size_text((int64_t) limit, size);
+        if (error == -EFBIG)
+                (void) snprintf(ret, READ_WHY, "it is larger than %s", size);
+        else
+                (void) snprintf(ret, READ_WHY, "%s",
+                                error == -EISDIR   ? "it is a folder, not a file"
+                                : error == -EINVAL ? "it is no regular file"
+                                                   : strerror(-error));
+        return ret;
+}
+
 static void read_later(struct reading *rd, struct place at, const struct field *f, const char *key)
 {
         for (unsigned i = 0; i < rd->noted_count; i++)

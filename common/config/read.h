@@ -30,6 +30,10 @@ void read_error(struct reading *rd, struct place at, const char *key, const char
 void read_warning(struct reading *rd, struct place at, const char *key, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 
+/* Why file_read of a file of at most `limit` bytes failed, for people. */
+#define READ_WHY 64
+const char *read_why(int error, size_t limit, char ret[READ_WHY]);
+
 /* Reads a secret from `n`: text, {file: PATH} or {env: NAME}. Allocated, NULL when complained of. secret.c */
 char *secret_read(struct reading *rd, const struct node *n, const char *key);
 

@@ -94,6 +94,11 @@ static void settle_singleton(struct reading *rd, const struct config *c, const s
                              path_names[t->singleton], scope_names[t->scope]);
 }
 
+static unsigned queue_limit_default(const struct task *t)
+{
+        return t->misfire.policy == MISFIRE_CATCH_UP ? t->misfire.limit : QUEUE_LIMIT_DEFAULT;
+}
+
 /* Under catch_up the backlog must wait its turn: dropping it at the first run still going would run one of
  * it and lose the rest. */
 static void settle_overlap(struct reading *rd, const struct origin *o, struct task *t)
@@ -108,7 +113,39 @@ static void settle_overlap(struct reading *rd, const struct origin *o, struct ta
                              "included; "
                              "queue would run it");
         if (t->overlap.queue_limit == 0)
-                t->overlap.queue_limit = catches_up ? t->misfire.limit : QUEUE_LIMIT_DEFAULT;
+                t->overlap.queue_limit = queue_limit_default(t);
+}
+
+/* A dump and the example give every key, and mean nothing by it. */
+static bool max_running_is_default(const struct task *t)
+{
+        const struct field *overlap = field_find(task_fields, "overlap");
+
+        return field_is_default(field_find(overlap->group, "max_running"), &t->overlap);
+}
+
+/* What the task itself gives, and what cannot do what its writer may have thought. Defaults are for many tasks:
+ * there a value that does not fit one of them is no slip. */
+static void warn_of_no_effect(struct reading *rd, const struct origin *o, const struct task *t)
+{
+        const struct node *overlap = node_get(o->task, "overlap"), *misfire = node_get(o->task, "misfire");
+        const struct node *running = node_get(overlap, "max_running"), *waiting = node_get(overlap, "queue_limit");
+        const struct node *grace = node_get(misfire, "grace"), *window = node_get(o->task, "window");
+        int64_t every_ms = t->schedule.every_ms;
+
+        if (running && t->overlap.policy != OVERLAP_CONCURRENT && !max_running_is_default(t))
+                read_warning(rd, running->place, "overlap.max_running",
+                             "has no effect with policy %s; give \"policy: concurrent\"",
+                             overlap_names[t->overlap.policy]);
+        if (waiting && t->overlap.policy != OVERLAP_QUEUE && t->overlap.queue_limit != queue_limit_default(t))
+                read_warning(rd, waiting->place, "overlap.queue_limit",
+                             "has no effect with policy %s; it is for queue", overlap_names[t->overlap.policy]);
+        if (grace && every_ms > 0 && t->misfire.grace_ms > every_ms)
+                read_warning(rd, grace->place, "misfire.grace",
+                             "is longer than the interval, after which the next instant takes the place of this one");
+        if (window && every_ms > 0 && t->window_ms > every_ms)
+                read_warning(rd, window->place, "window",
+                             "is longer than the interval: a run that takes so long is not over when the next is due");
 }
 
 static void settle_shards(struct reading *rd, const struct origin *o, struct task *t)
@@ -165,6 +202,8 @@ static void settle_exec(struct reading *rd, const struct node *n, struct exec_ta
                            quote(e->argv.items[0], q), wrong);
         if (user && e->user && geteuid() != 0)
                 read_error(rd, user->place, "exec.user", "only root can run commands as another user");
+        if (!wrong)
+                exec_look(rd, n, e);
 }
 
 static void settle_target(struct reading *rd, const struct config *c, const struct node *map,
@@ -201,6 +240,7 @@ void task_settle(struct reading *rd, const struct config *c, const struct origin
                            "missing key \"timeout\", the longest run time; \"defaults:\" may give it");
         settle_singleton(rd, c, o, t);
         settle_overlap(rd, o, t);
+        warn_of_no_effect(rd, o, t);
         settle_shards(rd, o, t);
         settle_target(rd, c, o->task, t->runner, &t->http, &t->exec);
         settle_redis(rd, o, t);

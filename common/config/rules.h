@@ -16,6 +16,9 @@ void task_settle(struct reading *rd, const struct config *c, const struct origin
 /* Completes an alert read from `n`. */
 void alert_settle(struct reading *rd, const struct config *c, const struct node *n, struct alert *a);
 
+/* Warns when the command or the folder of `e`, read from `n`, is not there. presence.c */
+void exec_look(struct reading *rd, const struct node *n, const struct exec_target *e);
+
 /* Completes the top level; `roots` are the files' maps in the order of reading. */
 void config_settle(struct reading *rd, struct config *c, const struct node *const *roots, size_t count);
 

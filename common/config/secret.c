@@ -38,6 +38,7 @@ static char *from_file(struct reading *rd, const struct node *n, const char *key
 {
         _cleanup_(buf_done) struct buf b = BUF_EMPTY;
         _cleanup_(freep) char *path = n->text[0] == '/' ? strdup(n->text) : path_join(rd->folder, n->text);
+        char why[READ_WHY];
         struct stat st;
 
         if (!path) {
@@ -46,11 +47,12 @@ static char *from_file(struct reading *rd, const struct node *n, const char *key
         }
         int r = file_read(path, SECRET_MAX + 2, &b);
         if (r < 0) {
-                read_error(rd, n->place, key, "secret file %s cannot be read: %s", path, strerror(-r));
+                read_error(rd, n->place, key, "secret file %s cannot be read: %s", path,
+                           read_why(r, SECRET_MAX, why));
                 return NULL;
         }
         if (stat(path, &st) == 0 && (st.st_mode & S_IROTH))
-                read_warning(rd, n->place, key, "secret file %s is readable by everybody", path);
+                read_warning(rd, n->place, key, "secret file %s is readable by everybody; cure: chmod o-r", path);
         while (b.len > 0 && (b.data[b.len - 1] == '\n' || b.data[b.len - 1] == '\r'))
                 b.data[--b.len] = '\0';
         return checked(rd, n, key, b.len ? b.data : "", b.len);

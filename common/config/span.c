@@ -19,7 +19,7 @@ static const struct unit_factor span_units[] = {
 static const struct unit_factor size_units[] = {
         { "", 1 },           { "B", 1 },           { "K", 1 << 10 },   { "KB", 1 << 10 }, { "KiB", 1 << 10 },
         { "M", 1 << 20 },    { "MB", 1 << 20 },    { "MiB", 1 << 20 }, { "G", 1 << 30 },  { "GB", 1 << 30 },
-        { "GiB", 1 << 30 },  { NULL, 0 },
+        { "GiB", 1 << 30 },  { "T", 1LL << 40 },   { "TB", 1LL << 40 }, { "TiB", 1LL << 40 }, { NULL, 0 },
 };
 
 /* Reads the digits at the start of `text`; the unit begins at `ret_unit`. */
@@ -76,4 +76,14 @@ void span_text(int64_t ms, char ret[32])
 int size_parse(const char *text, int64_t *ret_bytes)
 {
         return number_with_unit(text, size_units, strcasecmp, ret_bytes);
+}
+
+void size_text(int64_t bytes, char ret[32])
+{
+        static const char *const units[] = { "", "KiB", "MiB", "GiB", "TiB" };
+        unsigned u = 0;
+
+        for (; u < 4 && bytes != 0 && bytes % 1024 == 0; u++)
+                bytes /= 1024;
+        (void) snprintf(ret, 32, "%lld%s", (long long) bytes, units[u]);
 }

@@ -137,7 +137,7 @@ static const char *number_form(enum field_type type)
 {
         switch (type) {
         case FIELD_SPAN:    return "must be a number and one unit of ms, s, m, h, d, as 30s";
-        case FIELD_SIZE:    return "must be a size in bytes, or with K, M or G, as 64MiB";
+        case FIELD_SIZE:    return "must be a size in bytes, or with K, M, G or T, as 64MiB";
         case FIELD_PERCENT: return "must be a percentage, as 10%";
         case FIELD_MODE:    return "must be an octal mode, as 0660";
         case FIELD_INSTANT: return "must be an instant as 2026-01-31T09:00:00Z, or milliseconds since 1970";
@@ -160,25 +160,24 @@ static void number_store(const struct field *f, int64_t n, void *base)
                 *(int64_t *) to = n;
 }
 
-static void plain_number(enum field_type type, int64_t n, char ret[32])
+void bound_text(const struct field *f, int64_t bound, char ret[32])
 {
-        if (type == FIELD_MODE)
-                (void) snprintf(ret, 32, "%04llo", (unsigned long long) n);
+        if (f->type == FIELD_SPAN)
+                span_text(bound, ret);
+        else if (f->type == FIELD_SIZE)
+                size_text(bound, ret);
+        else if (f->type == FIELD_MODE)
+                (void) snprintf(ret, 32, "%04llo", (unsigned long long) bound);
         else
-                (void) snprintf(ret, 32, "%lld", (long long) n);
+                (void) snprintf(ret, 32, f->type == FIELD_PERCENT ? "%lld%%" : "%lld", (long long) bound);
 }
 
 static int out_of_range(const struct field *f, const char *text, int64_t low, char why[VALUE_WHY])
 {
         char must[96], low_text[32], high_text[32];
 
-        if (f->type == FIELD_SPAN) {
-                span_text(low, low_text);
-                span_text(f->max, high_text);
-        } else {
-                plain_number(f->type, low, low_text);
-                plain_number(f->type, f->max, high_text);
-        }
+        bound_text(f, low, low_text);
+        bound_text(f, f->max, high_text);
         (void) snprintf(must, sizeof(must), "is out of range %s to %s", low_text, high_text);
         return refused(why, text, must);
 }

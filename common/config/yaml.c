@@ -245,12 +245,20 @@ static int build(struct builder *b, const char *bytes, size_t len)
         return r < 0 ? r : 0;
 }
 
+/* Some editors begin UTF-8 with a byte order mark. It is no part of the text. */
+static size_t mark_length(const char *bytes, size_t len)
+{
+        return len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 int tree_parse(const char *file, const char *bytes, size_t len, struct tree *ret,
                struct complaints *complaints)
 {
         struct builder b = { .file = file, .complaints = complaints };
-        size_t bad;
+        size_t bad, mark = mark_length(bytes, len);
 
+        bytes += mark;
+        len -= mark;
         if (!utf8_valid(bytes, len, &bad))
                 return refuse(&b, offset_place(file, bytes, bad),
                               bytes[bad] == '\0' ? "NUL byte; the file is not text"

@@ -249,40 +249,6 @@ static void a_lease_below_a_second_needs_the_test_flag(void **state)
         unsetenv("ONCED_TEST_SHORT_LEASE");
 }
 
-struct later_case {
-        const char *text, *feature;   /* NULL: nothing that blocks */
-};
-
-static void what_would_silently_not_run_is_found(void **state)
-{
-        static const struct later_case cases[] = {
-                { TASKS "- { name: a, every: 1s, noop: }\n", NULL },
-                { "max_age: 1d\nlog_sync: power\n" TASKS "- { name: a, every: 1s, late: 1s, noop: }\n", NULL },
-                { TASKS "- { name: a, cron: '@daily', noop: }\n", "schedules by cron" },
-                { TASKS "- { name: a, every: 1s, call: 'p.so:f' }\n", "the runner call" },
-                { TASKS "- { name: a, every: 1s, scope: main, noop: }\n", "scope main" },
-                { TASKS "- { name: a, every: 1s, overlap: queue, noop: }\n", "overlap queue" },
-                { TASKS "- { name: a, every: 1s, misfire: catch_up, overlap: drop, noop: }\n", "misfire catch_up" },
-                { REDIS TASKS "- { name: a, every: 1s, redis: { stream: s } }\n", "the runner redis" },
-                { "user: nobody\n" TASKS "- { name: a, every: 1s, noop: }\n", "user and group" },
-                { "redis: rediss://h\n" TASKS "- { name: a, every: 1s, noop: }\n", "TLS" },
-                { "redis: { url: redis://h, sentinels: ['h:1'] }\n" TASKS "- { name: a, every: 1s, noop: }\n", "sentinels" },
-                { "redis: { url: redis://h, wait_replicas: 1 }\n" TASKS "- { name: a, every: 1s, noop: }\n", "wait_replicas" },
-        };
-        struct fixture *f = *state;
-
-        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-                fixture_load(f, cases[i].text);
-                (void) task(f, "a");
-                bool noted = cases[i].feature && complained(f, SEVERITY_NOTE, 0, 0, cases[i].feature);
-                bool found = config_has_later(f->config, &f->complaints);
-                if (found != (cases[i].feature != NULL) || noted != found)
-                        fail_msg("%s\nnoted %d, found %d", cases[i].text, noted, found);
-                if (found)
-                        assert_true(complained(f, SEVERITY_ERROR, 0, 0, cases[i].feature));
-        }
-}
-
 static void keys_of_later_versions_are_noted_once_and_only_when_used(void **state)
 {
         struct fixture *f = *state;
@@ -335,7 +301,6 @@ int main(int argc, char **argv)
                 CASE(secrets_that_everybody_can_read_are_warned_about),
                 CASE(credentials_leave_the_redis_url),
                 CASE(a_lease_below_a_second_needs_the_test_flag),
-                CASE(what_would_silently_not_run_is_found),
                 CASE(keys_of_later_versions_are_noted_once_and_only_when_used),
                 CASE(a_configuration_without_tasks_is_a_warning),
                 CASE(alerts_are_read),
