@@ -4,12 +4,25 @@
 
 #include <stdbool.h>
 
+/* One option or operand of a command; without a name a paragraph that follows them. */
+struct option_help {
+        const char *name;       /* "--state STATE" */
+        const char *text;       /* may have several lines; NULL with a NULL name: the end */
+        const char *const *words;   /* NULL, or the words that are printed behind the text */
+};
+
 struct command {
         const char *name;
         const char *usage;      /* "FILE [--dump]" */
         const char *help;       /* one line */
-        int (*run)(int argc, char **argv);   /* argv[0] is the command's name; returns an exit code */
+        int (*run)(int argc, char **argv);   /* argv[0] is the command's name; returns an exit code. What it
+                                              * printed is flushed, and looked after, by main. */
+        const struct option_help *options;
 };
+
+/* options.c */
+extern const struct option_help run_options[], check_options[], client_options[], tasks_options[], history_options[],
+        prove_options[], recover_options[], help_options[], no_options[];
 
 int command_run(int argc, char **argv);       /* run.c */
 int command_check(int argc, char **argv);     /* check.c */

@@ -33,6 +33,9 @@ static int read_config(struct client *c, const char *path)
                 complaints_print(&complaints, stderr);
         if (r < 0 && !complaints.errors)
                 fprintf(stderr, "onced %s: %s: %s\n", c->command, path, strerror(-r));
+        if (r < 0)
+                fprintf(stderr, "onced %s: a running instance can be asked all the same: name its socket by "
+                                "--socket PATH instead of -c\n", c->command);
         complaints_done(&complaints);
         return r < 0 ? EXIT_CONFIGURATION : 0;
 }

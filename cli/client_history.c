@@ -153,6 +153,24 @@ static int read_history(const struct client *c, const struct history_query *q, j
         return *ret ? 0 : EXIT_OS;
 }
 
+/* An empty list may be that of a slip in the name. A task that was taken out may still have a history. */
+static int task_known(struct client *c, const char *task, bool absent)
+{
+        struct buf path = BUF_EMPTY;
+
+        if (absent && config_task(c->config, task))
+                return 0;
+        if (absent) {
+                fprintf(stderr, "onced history: the configuration has no task %s\n", task);
+                return EXIT_FAILED;
+        }
+        buf_text(&path, "/v1/tasks/");
+        url_add(&path, task);
+        int r = path.failed ? EXIT_OS : client_get(c, path.data, NULL, NULL);
+        buf_done(&path);
+        return r;
+}
+
 static int history_shown(const struct client *c, const json_t *j)
 {
         if (c->json)
@@ -185,6 +203,8 @@ int command_history(int argc, char **argv)
                 else if (absent)
                         client_say_absent(&c);
         }
+        if (r == 0 && asked.task && json_array_size(json_object_get(j, "occurrences")) == 0)
+                r = task_known(&c, asked.task, absent);
         if (r == 0)
                 r = history_shown(&c, j);
         client_done(&c);

@@ -10,17 +10,15 @@
 
 int client_print_body(const struct client *c)
 {
-        if (fwrite(c->body, 1, c->len, stdout) != c->len || fflush(stdout) != 0)
-                return EXIT_FAILED;
-        return EXIT_FINE;
+        return fwrite(c->body, 1, c->len, stdout) == c->len ? EXIT_FINE : EXIT_CANTCREAT;
 }
 
 int client_print_json(const json_t *j)
 {
-        if (!j || json_dumpf(j, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) < 0 || putchar('\n') == EOF ||
-            fflush(stdout) != 0)
-                return EXIT_FAILED;
-        return EXIT_FINE;
+        if (!j)
+                return EXIT_OS;
+        return json_dumpf(j, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) == 0 && putchar('\n') != EOF ? EXIT_FINE
+                                                                                                     : EXIT_CANTCREAT;
 }
 
 void url_add(struct buf *url, const char *text)

@@ -1,4 +1,5 @@
 /* The subcommands of onced, and help about them: both from one table. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,22 +17,25 @@ static int command_help(int argc, char **argv);
 static int command_version(int argc, char **argv);
 
 static const struct command commands[] = {
-        { "run", "[--notify-fd N] FILE", "run the tasks of a configuration, in the foreground", command_run },
-        { "check", "[--dump] [--strict] [--keys] FILE",
-          "check a configuration; --dump prints its effective values, --keys every key there is", command_check },
-        { "status", CLIENT_USAGE, "how a running instance is", command_status },
-        { "workers", CLIENT_USAGE, "the processes of a running instance", command_workers },
-        { "tasks", CLIENT_USAGE, "the tasks, when they run, and what became of them", command_tasks },
+        { "run", "[--notify-fd N] FILE", "run the tasks of a configuration, in the foreground", command_run, run_options },
+        { "check", "[--dump] [--strict] FILE | --keys",
+          "check a configuration; --dump prints its effective values, --keys every key there is", command_check,
+          check_options },
+        { "status", CLIENT_USAGE, "how a running instance is", command_status, client_options },
+        { "workers", CLIENT_USAGE, "the processes of a running instance", command_workers, client_options },
+        { "tasks", CLIENT_USAGE, "the tasks, when they run, and what became of them", command_tasks, tasks_options },
         { "history", "[TASK] [--state STATE] [--since TIME] [--limit N] " CLIENT_USAGE, "what ran, newest first",
-          command_history },
-        { "metrics", CLIENT_USAGE, "counters for a scraper, as OpenMetrics text or JSON", command_metrics },
+          command_history, history_options },
+        { "metrics", CLIENT_USAGE, "counters for a scraper, as OpenMetrics text or JSON", command_metrics,
+          client_options },
         { "prove", "[--since TIME] [--until TIME] [--task NAME] [--json] [--verbose] LOG...",
-          "show from the trigger logs alone that each task ran once per interval", command_prove },
+          "show from the trigger logs alone that each task ran once per interval", command_prove,
+          prove_options },
         { "recover", "(--ledger | --store | TASK --cursor now) -c FILE [--yes]",
           "go on after a ledger was lost, damaged or put back, or a clock was wrong; nothing is run twice",
-          command_recover },
-        { "help", "[COMMAND]", "this list, or one command", command_help },
-        { "version", "", "the version", command_version },
+          command_recover, recover_options },
+        { "help", "[COMMAND]", "this list, or one command", command_help, help_options },
+        { "version", "", "the version", command_version, no_options },
 };
 
 static const struct {
@@ -39,13 +43,13 @@ static const struct {
         const char *meaning;
 } exits[] = {
         { EXIT_FINE, "fine" },
-        { EXIT_KILLED, "stopped, but tasks had to be killed (prove: a duplicate)" },
+        { EXIT_KILLED, "stopped, but tasks had to be killed (prove: a duplicate; 2 missed, 3 inconclusive)" },
         { EXIT_USAGE, "the command line is wrong" },
         { EXIT_FAILED, "a failure was found, or no instance answers" },
         { EXIT_OS, "the system refused: processes, memory, descriptors" },
-        { EXIT_CANTCREAT, "a file, folder or socket cannot be created" },
+        { EXIT_CANTCREAT, "a file, folder or socket cannot be created, or standard output not be written" },
         { EXIT_HELD, "another instance holds the state folder" },
-        { EXIT_CONFIGURATION, "the configuration is wrong" },
+        { EXIT_CONFIGURATION, "the configuration is wrong, or the ledger is not what it was" },
         { EXIT_CRASH_LOOP, "all workers crash again and again (give_up)" },
 };
 
@@ -101,15 +105,39 @@ static void print_help(FILE *out)
                 fprintf(out, "  %3d  %s\n", exits[i].code, exits[i].meaning);
 }
 
+/* Every line of an option's text begins in the same column. */
+static void print_option(const struct option_help *o, int widest)
+{
+        if (!o->name) {
+                printf("\n%s\n", o->text);
+                return;
+        }
+        printf("  %-*s  ", widest, o->name);
+        for (const char *p = o->text; *p; p++) {
+                putchar(*p);
+                if (*p == '\n')
+                        printf("%*s", widest + 4, "");
+        }
+        if (o->words)
+                printf("\n%*s", widest + 4, "");
+        for (size_t i = 0; o->words && o->words[i]; i++)
+                printf("%s%s", i ? ", " : "", o->words[i]);
+        putchar('\n');
+}
+
 static void print_command(const struct command *c)
 {
+        int widest = 0;
+
         print_usage(stdout, c);
         printf("\n%s\n", c->help);
-        if (strstr(c->usage, CLIENT_USAGE))
-                printf("\n  --socket PATH   the instance's socket; else $ONCED_SOCKET, else run_dir of -c FILE,\n"
-                       "                  else /run/onced/onced.sock\n"
-                       "  -c FILE         the configuration of the instance\n"
-                       "  --json          for programs\n");
+        for (const struct option_help *o = c->options; o->text; o++)
+                if (o->name && (int) strlen(o->name) > widest)
+                        widest = (int) strlen(o->name);
+        if (widest)
+                putchar('\n');
+        for (const struct option_help *o = c->options; o->text; o++)
+                print_option(o, widest);
 }
 
 static int command_help(int argc, char **argv)
@@ -145,6 +173,18 @@ static const char *command_name(const char *word)
         return word;
 }
 
+/* What a command printed has arrived, or its exit code must say so: half a dump is worse than none. */
+static int end(const char *name, int code)
+{
+        int error = fflush(stdout) == 0 ? 0 : errno;
+
+        if (!error && !ferror(stdout))
+                return code;
+        fprintf(stderr, "onced %s: standard output cannot be written%s%s\n", name, error ? ": " : "",
+                error ? strerror(error) : "");
+        return EXIT_CANTCREAT;
+}
+
 int main(int argc, char **argv)
 {
         const char *name = argc > 1 ? command_name(argv[1]) : "";
@@ -161,7 +201,7 @@ int main(int argc, char **argv)
                 return unknown_command(name);
         if (argc > 2 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
                 print_command(c);
-                return EXIT_FINE;
+                return end(name, EXIT_FINE);
         }
-        return c->run(argc - 1, argv + 1);
+        return end(name, c->run(argc - 1, argv + 1));
 }

@@ -126,7 +126,7 @@ static bool get_task(struct handling *h)
         for (size_t i = 0; names && i < c->task_count && strlen(h->rest) <= TASK_NAME_MAX; i++)
                 names[i] = c->tasks[i].name;
         const char *near = names ? nearest_word(h->rest, names) : NULL;
-        answer_problem(h->answer, 404, "no task of this name%s%s%s", near ? "; did you mean " : "", near ? near : "",
+        answer_problem(h->answer, 404, "the configuration has no task of this name%s%s%s", near ? "; did you mean " : "", near ? near : "",
                        near ? "?" : "");
         free(names);
         return true;

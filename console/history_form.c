@@ -27,6 +27,17 @@ static int limit_parse(const char *text, unsigned *ret)
         return 0;
 }
 
+static void unknown_state(const char *state, char *why, size_t room)
+{
+        const char *near = nearest_word(state, state_names);
+        int n = snprintf(why, room, "state: is none of ");
+
+        for (size_t i = 0; state_names[i] && n >= 0 && (size_t) n < room; i++)
+                n += snprintf(why + n, room - (size_t) n, "%s%s", i ? ", " : "", state_names[i]);
+        if (near && n >= 0 && (size_t) n < room)
+                (void) snprintf(why + n, room - (size_t) n, "; did you mean %s?", near);
+}
+
 int history_query_parse(const char *task, const char *state, const char *since, const char *limit,
                         struct history_query *ret, char *why, size_t room)
 {
@@ -39,9 +50,7 @@ int history_query_parse(const char *task, const char *state, const char *since, 
         if (task)
                 (void) snprintf(q.task, sizeof(q.task), "%s", task);
         if (state && (q.state = name_index(state_names, state)) < 0) {
-                const char *near = nearest_word(state, state_names);
-                (void) snprintf(why, room, "state: no such state%s%s%s", near ? "; did you mean " : "",
-                                near ? near : "", near ? "?" : "");
+                unknown_state(state, why, room);
                 return -EINVAL;
         }
         if (since && instant_parse(since, &q.since) < 0) {

@@ -209,9 +209,12 @@ static void wrong_arguments_are_usage_errors(void **state)
         expect(run(command_status, WORDS("status", "--socket", "a", "--socket", "b")), 64, "", "given twice");
         expect(run(command_history, WORDS("history", "a", "b")), 64, "", "unexpected argument b");
         expect(run(command_history, WORDS("history", "--state", "faild")), 64, "", "did you mean failed");
+        expect(run(command_history, WORDS("history", "--state", "zzz")), 64, "",
+               "none of queued, running, succeeded, failed, interrupted, unknown, skipped, missed");
         expect(run(command_history, WORDS("history", "--limit=0")), 64, "", "limit: ");
         expect(run(command_history, WORDS("history", "--since", "noon")), 64, "", "since: ");
         expect(run(command_status, WORDS("status", "-c", "/nonexistent.yaml")), 78, "", "/nonexistent.yaml");
+        expect(run(command_status, WORDS("status", "-c", "/nonexistent.yaml")), 78, "", "--socket PATH instead of -c");
         assert_int_equal(unsetenv("ONCED_SOCKET"), 0);
 }
 
@@ -265,6 +268,28 @@ static void without_an_instance_the_configuration_is_read(void **state)
         fake_sqlite = (struct fake_ledger) { 0 };
 }
 
+static void no_history_of_no_task_is_said(void **state)
+{
+        static const char text[] = "workers: 1\ntasks:\n  - { name: mail, every: 1h, timeout: 1s, noop: {} }\n";
+        struct node n;
+        struct world w;
+        char path[128];
+        (void) state;
+
+        node_up(&n, 3);
+        expect(run(command_history, WORDS("history", "task-9")), 70, "", "the configuration has no task of this name");
+        expect(run(command_history, WORDS("history", "task-1")), 0, "PLANNED", "");
+        node_down(&n);
+
+        world_init(&w, 1, 0);
+        (void) snprintf(path, sizeof(path), "%s/c.yaml", w.dir);
+        assert_int_equal(file_replace(path, text, sizeof(text) - 1, 0600), 0);
+        expect(run(command_history, WORDS("history", "male", "--socket", w.socket, "-c", path)), 70, "",
+               "the configuration has no task male");
+        expect(run(command_history, WORDS("history", "mail", "--socket", w.socket, "-c", path)), 0, "PLANNED", "");
+        world_done(&w);
+}
+
 /* What listens may be anything. */
 static void what_is_not_the_api_is_said_to_be_none(void **state)
 {
@@ -312,6 +337,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(without_an_instance_the_cure_is_named),
                 cmocka_unit_test(a_stale_socket_is_no_instance),
                 cmocka_unit_test(without_an_instance_the_configuration_is_read),
+                cmocka_unit_test(no_history_of_no_task_is_said),
                 cmocka_unit_test(what_is_not_the_api_is_said_to_be_none),
         };
 

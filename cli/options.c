@@ -1,0 +1,92 @@
+/* What the options of each command mean: `onced help COMMAND` prints nothing else. */
+#include "cli/cli.h"
+
+#include <stddef.h>
+
+#include "common/record/names.h"
+
+#define SOCKET                                                                                                         \
+        { "--socket PATH", "the instance's socket; else $ONCED_SOCKET, else run_dir of -c FILE,\n"                     \
+                           "else /run/onced/onced.sock", NULL }
+#define CONFIGURATION                                                                                                  \
+        { "-c FILE", "the configuration of the instance, to find its socket", NULL }
+#define CONFIGURATION_OR(what)                                                                                         \
+        { "-c FILE", "the configuration of the instance, to find its socket; without an instance\n" what, NULL }
+#define JSON                                                                                                           \
+        { "--json", "for programs", NULL }
+#define TIMES                                                                                                          \
+        { NULL, "A TIME is written as 2026-11-30T17:00:00Z, or with an offset as 2026-11-30T18:00:00+01:00.", NULL }
+#define END                                                                                                            \
+        { NULL, NULL, NULL }
+
+const struct option_help run_options[] = {
+        { "FILE", "the configuration; `onced check FILE` says whether it is good", NULL },
+        { "--notify-fd N", "a newline is written to this descriptor, and it is closed, when all processes are\n"
+                           "ready (s6, runit); systemd is told by itself", NULL },
+        { NULL, "SIGTERM or SIGINT drains and stops, a second one stops runs now, a third kills. SIGQUIT stops runs\n"
+                "now, SIGUSR1 opens new log files, SIGTTIN and SIGTTOU are one worker more or less.", NULL },
+        END
+};
+
+const struct option_help check_options[] = {
+        { "FILE", "the configuration; what is wrong goes to standard error, with line and column", NULL },
+        { "--dump", "print the effective values, defaults filled in and secrets left out", NULL },
+        { "--strict", "warnings count as errors", NULL },
+        { "--keys", "print every key with its type, range, default and meaning; takes no FILE", NULL },
+        { NULL, "Exits with 0 when `onced run` would take the file, else 78: also for what is read and checked, but\n"
+                "not in this version. Commands and folders that are not on this machine are warnings.", NULL },
+        END
+};
+
+const struct option_help client_options[] = { SOCKET, CONFIGURATION, JSON, END };
+
+const struct option_help tasks_options[] = {
+        SOCKET,
+        CONFIGURATION_OR("what it says is shown"),
+        JSON,
+        END
+};
+
+const struct option_help history_options[] = {
+        { "TASK", "only this task", NULL },
+        { "--state STATE", "only records in this state, one of", state_names },
+        { "--since TIME", "only instants planned then or later", NULL },
+        { "--limit N", "at most so many, the newest; 1 to 1000, default 100", NULL },
+        SOCKET,
+        CONFIGURATION_OR("the ledger that it names is read"),
+        JSON,
+        TIMES,
+        { NULL, "SAID is what went wrong, with the last line that a failed command printed, or else what the run\n"
+                "gave back.", NULL },
+        END
+};
+
+const struct option_help prove_options[] = {
+        { "LOG...", "trigger logs, or folders of them as <log.dir>/triggers; of all nodes, if there are several", NULL },
+        { "--since TIME", "judge only instants planned then or later", NULL },
+        { "--until TIME", "judge only instants planned up to then", NULL },
+        { "--task NAME", "only this task; may be given again", NULL },
+        { "--json", "for programs", NULL },
+        { "--verbose", "attempts, outcomes and fences of each task, and every single finding", NULL },
+        TIMES,
+        { NULL, "Exits with 0: every instant ran once, or its absence is explained; 1: a duplicate; 2: a missed\n"
+                "instant; 3: inconclusive, since logs are missing or damaged, or a run's end is not known.", NULL },
+        END
+};
+
+const struct option_help recover_options[] = {
+        { "--ledger", "the local ledger was lost, damaged or put back", NULL },
+        { "--store", "the Redis server has lost this group's data", NULL },
+        { "TASK --cursor now", "what was decided for this task lies ahead of now, since a clock was wrong", NULL },
+        { "-c FILE", "the configuration of the instance, which must not run for --ledger", NULL },
+        { "--yes", "do not ask", NULL },
+        { NULL, "Says first what was found and what may be lost, and changes nothing without a yes.", NULL },
+        END
+};
+
+const struct option_help help_options[] = {
+        { "COMMAND", "the one to explain; without it all are listed, with the exit codes", NULL },
+        END
+};
+
+const struct option_help no_options[] = { END };
