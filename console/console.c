@@ -63,7 +63,7 @@ static void console_end(struct console *c, const char *reason)
         c->ends = true;
         log_debug("ending: %s", reason);
         if (c->triglog)
-                triglog_stop(c->triglog, reason, stamp_instant(clock_wall()), false);
+                triglog_stop(c->triglog, reason, NULL);
         api_cancel(c->api);
         server_close(TAKE(c->server), on_closed_nothing, NULL);
         uv_close((uv_handle_t *) &c->channel, NULL);

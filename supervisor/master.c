@@ -380,7 +380,7 @@ static int prepare(struct master *m, const struct master_options *o, bool *ret_g
 static void finish(struct master *m)
 {
         if (m->crew.roster) {
-                triglog_stop(m->crew.roster, m->ending.how, stamp_instant(clock_wall()), false);
+                triglog_stop(m->crew.roster, m->ending.how, NULL);
                 (void) triglog_flush(m->crew.roster);
                 (void) triglog_close(m->crew.roster);
         }

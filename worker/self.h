@@ -58,7 +58,7 @@ struct worker {
         struct job *jobs;
         size_t job_count;
 
-        bool ready, led, ending, orphaned, said_log;
+        bool ready, ending, orphaned, said_log;
         int exit_code;
         unsigned open;                /* things whose closing is awaited */
 };

@@ -21,7 +21,7 @@
 void spine_init(struct spine *s, const struct spine_options *o)
 {
         *s = (struct spine) {
-                .o = *o, .began = stamp_instant(clock_wall()), .ceased = INSTANT_NONE,
+                .o = *o, .began = stamp_instant(clock_wall()), .drained = INSTANT_NONE,
         };
         agenda_init(&s->agenda, o->timer_delay_ms);
 }
@@ -171,23 +171,33 @@ void spine_ledger_up(struct spine *s, struct job *jobs, size_t count, const stru
                 }
 }
 
-/* The smallest planned instant that was not handed to an attempt here; `now` when there is none before. */
-static struct instant ceased_at(const struct job *jobs, size_t count, struct instant now)
+/* Tasks that this worker is answerable for. One left to those with another definition is among them: of what
+ * became of it nothing is known here. */
+static bool has_a_part(const struct spine *s, const struct job *j)
 {
-        struct instant ceased = now, next;
+        return j->competes && (j->task->singleton != PATH_DEDICATED || s->o.claims->term);
+}
 
-        for (size_t i = 0; i < count; i++)
-                for (unsigned k = 0; k < jobs[i].unit_count; k++) {
-                        const struct unit *u = &jobs[i].units[k];
-                        if (!u->node.index && !u->claiming)
-                                continue;
-                        /* What was tried in vain is as good as not tried: nobody may have decided it. */
-                        struct instant from = u->trouble != CAUSE_NONE ? u->cursor : unit_handed(u);
-                        if (schedule_next(&jobs[i].task->schedule, from, &next) == 0 &&
-                            next.ms < ceased.ms)
-                                ceased = next;
+/* What is on its way to the ledger, or was tried in vain, is as good as not tried: who reads that this worker came
+ * so far must not look for what may never have been decided. */
+void spine_ceased(const struct spine *s, const struct job *jobs, size_t count, struct instant now,
+                  struct cease_line *ret)
+{
+        struct instant upto = instant_is_none(s->drained) ? now : s->drained, next;
+
+        *ret = (struct cease_line) { .local = upto, .group = upto, .led = s->o.claims->term != 0 };
+        for (size_t i = 0; i < count; i++) {
+                const struct job *j = &jobs[i];
+                struct instant *ceased = j->task->singleton == PATH_REDIS ? &ret->group : &ret->local;
+
+                for (unsigned k = 0; has_a_part(s, j) && k < j->unit_count; k++) {
+                        const struct unit *u = &j->units[k];
+                        struct instant from = u->registered ? u->cursor : s->began;
+
+                        if (schedule_next(&j->task->schedule, from, &next) == 0 && next.ms < ceased->ms)
+                                *ceased = next;
                 }
-        return ceased;
+        }
 }
 
 void spine_drain(struct spine *s, struct job *jobs, size_t count, struct stamp now)
@@ -195,8 +205,13 @@ void spine_drain(struct spine *s, struct job *jobs, size_t count, struct stamp n
         if (s->phase != SPINE_WORKING)
                 return;
 
+        struct cease_line line;
         s->phase = SPINE_DRAINING;
-        s->ceased = ceased_at(jobs, count, stamp_instant(now));
+        s->drained = stamp_instant(now);
+        spine_ceased(s, jobs, count, s->drained, &line);
+        /* At once: a killed process is judged by it, whatever it wrote about runs that went on. */
+        triglog_cease(s->o.log, &line);
+        (void) triglog_flush(s->o.log);
         for (struct occurrence *o = s->all, *next; o; o = next) {
                 next = o->next;
                 occurrence_hurry(o);

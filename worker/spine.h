@@ -13,6 +13,7 @@
 #include "worker/unit.h"
 
 struct board_place;
+struct cease_line;
 struct occurrence;
 struct triglog;
 
@@ -44,7 +45,7 @@ struct spine {
         struct agenda agenda;
         enum spine_phase phase;
         struct instant began;              /* instants before it are nobody's fault in this life */
-        struct instant ceased;             /* while not working: see triglog_stop */
+        struct instant drained;            /* when it began to drain; INSTANT_NONE: it works */
         struct occurrence *all;            /* those alive, newest first */
         unsigned count;                    /* of `all` */
         unsigned handles;                  /* of them, those being claimed or running: max_handles bounds these */
@@ -75,6 +76,12 @@ void spine_stepped(struct spine *s, struct job *jobs, size_t count, struct stamp
 /* The ledger `l` answers again: units that waited for it are looked at now. */
 void spine_ledger_up(struct spine *s, struct job *jobs, size_t count, const struct ledger *l, struct stamp now);
 
+/* How far this worker came, for its cease and stop lines: all due before is known to be decided, here or elsewhere.
+ * Each ledger by itself, since one may be away. `now` bounds it, or the time when draining began. */
+void spine_ceased(const struct spine *s, const struct job *jobs, size_t count, struct instant now,
+                  struct cease_line *ret);
+
+/* From here on nothing new is taken; the cease line says so, and has left when this returns. */
 void spine_drain(struct spine *s, struct job *jobs, size_t count, struct stamp now);
 void spine_stop(struct spine *s, struct job *jobs, size_t count, struct stamp now);
 

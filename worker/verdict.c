@@ -156,17 +156,6 @@ static void on_early(struct occurrence *o)
         close_and_wake(o, in_ms(ahead_ms < 1000 ? ahead_ms : 1000));
 }
 
-/* The ledger did not say what became of it. A worker that ends then must not claim to have seen to it. */
-static void left_undecided(struct occurrence *o)
-{
-        struct spine *s = o->spine;
-        struct instant first = o->claim.gap.count ? o->claim.gap.first : o->claim.planned;
-
-        place_add(s->o.place, COUNT_STORAGE_FAILURES, 1);
-        if (s->phase != SPINE_WORKING && first.ms < s->ceased.ms)
-                s->ceased = first;
-}
-
 /* Trouble: tried again while grace lasts, with more and more time between; then it is the misfire rule's, which
  * gives the gap this cause. */
 static void on_trouble(struct occurrence *o, enum cause cause)
@@ -174,7 +163,7 @@ static void on_trouble(struct occurrence *o, enum cause cause)
         struct unit *u = o->unit;
 
         if (cause == CAUSE_LEDGER_DOWN)
-                left_undecided(o);
+                place_add(o->spine->o.place, COUNT_STORAGE_FAILURES, 1);
         unit_advance(u, o->claim.answer.cursor);
         u->trouble = cause;
         close_and_wake(o, in_ms(unit_back_off(u)));
@@ -246,7 +235,7 @@ static void on_stale(struct occurrence *o)
 static void on_halted(struct occurrence *o)
 {
         o->unit->trouble = CAUSE_LEDGER_DOWN;
-        left_undecided(o);
+        place_add(o->spine->o.place, COUNT_STORAGE_FAILURES, 1);
         (void) unit_back_off(o->unit);
         close_and_wake(o, in_ms(HALTED_RETRY_MS));
 }

@@ -123,7 +123,6 @@ void worker_on_led(uint64_t term, void *arg)
 
         fault_point("led");
         w->claims.term = term;
-        w->led = true;
         place_set_term(w->place, term);
         process_title("onced: worker %s (timer)", w->birth->slot_name);
         for (size_t i = 0; i < w->job_count; i++) {
@@ -224,7 +223,6 @@ void worker_on_orphaned(void *arg)
 
         /* Nothing is finished any more: the next life settles what this one leaves, keepers end the trees. */
         w->orphaned = true;
-        w->spine.ceased = instant_is_none(w->spine.ceased) ? now_instant() : w->spine.ceased;
         uv_stop(&w->loop);
 }
 
@@ -298,14 +296,16 @@ static void begin_beat(struct worker *w)
         (void) uv_timer_start(&w->beat, on_beat, (uint64_t) w->beat_ms, (uint64_t) w->beat_ms);
 }
 
-/* The stop line: until when all that was due was tried. A process that closes without it is judged by its
- * exit in the roster. */
+/* The stop line: until when all that was due is known to be decided. A process that closes without it is judged by
+ * its cease line, if it had one, and by its exit in the roster. */
 static void write_stop(struct worker *w)
 {
         const char *reason = w->orphaned ? "orphaned" : w->exit_code != EXIT_FINE ? "failed"
                              : w->spine.phase == SPINE_STOPPING ? "stopped" : "drained";
 
-        triglog_stop(w->log, reason, instant_is_none(w->spine.ceased) ? now_instant() : w->spine.ceased, w->led);
+        struct cease_line line;
+        spine_ceased(&w->spine, w->jobs, w->job_count, now_instant(), &line);
+        triglog_stop(w->log, reason, &line);
 }
 
 /* The loop has ended: everything was closed, so nothing may be left of it. */

@@ -40,7 +40,25 @@ void triglog_start(struct triglog *t, const char *role, uint32_t generation, con
         finish_line(t, &m);
 }
 
-void triglog_stop(struct triglog *t, const char *reason, struct instant ceased, bool led)
+static void ceased(struct buf *b, const struct cease_line *c)
+{
+        line_int(b, "ceased", c->local.ms);
+        if (c->group.ms != c->local.ms)
+                line_int(b, "ceased_group", c->group.ms);
+        line_bool(b, "led", c->led);
+}
+
+void triglog_cease(struct triglog *t, const struct cease_line *c)
+{
+        struct line_mark m;
+
+        if (!writer_begin(t, "cease", &m))
+                return;
+        ceased(&t->pending, c);
+        finish_line(t, &m);
+}
+
+void triglog_stop(struct triglog *t, const char *reason, const struct cease_line *c)
 {
         struct buf *b = &t->pending;
         struct line_mark m;
@@ -48,8 +66,8 @@ void triglog_stop(struct triglog *t, const char *reason, struct instant ceased, 
         if (!writer_begin(t, "stop", &m))
                 return;
         line_text(b, "reason", reason);
-        line_int(b, "ceased", ceased.ms);
-        line_bool(b, "led", led);
+        if (c)
+                ceased(b, c);
         finish_line(t, &m);
         (void) writer_out(t, NULL);
 }

@@ -57,9 +57,19 @@ const char *triglog_name(const struct triglog *t);
 void triglog_start(struct triglog *t, const char *role, uint32_t generation, const char *version,
                    const char *config_hash, const char *tzdata);
 
-/* Stop: `ceased` is the instant up to which this process handed all due instants to attempts (exclusive);
- * `led` whether it ever led (dedicated tasks were its own). */
-void triglog_stop(struct triglog *t, const char *reason, struct instant ceased, bool led);
+/* How far a worker came: every instant before `local` of tasks in the local ledger, and before `group` of those in
+ * the group's, is known to be decided. `led`: dedicated tasks were its own. */
+struct cease_line {
+        struct instant local, group;
+        bool led;
+};
+
+/* Written when a worker begins to take nothing new: a process that is killed later is judged by it, and not by its
+ * newest line, which may be about a run that went on. */
+void triglog_cease(struct triglog *t, const struct cease_line *c);
+
+/* The last line of a process that ends in good order; `c` again, as it is by then. NULL: it ran no task. */
+void triglog_stop(struct triglog *t, const char *reason, const struct cease_line *c);
 
 /* Roster, by the master: who existed, and how each ended. `was_ready`: the child had said that it was ready; one
  * that never did has asked for nothing, so nobody misses its log. */

@@ -82,9 +82,16 @@ void triglog_start(struct triglog *t, const char *role, uint32_t generation, con
         (void) t, (void) role, (void) generation, (void) version, (void) config_hash, (void) tzdata;
 }
 
-void triglog_stop(struct triglog *t, const char *reason, struct instant ceased, bool led)
+void triglog_stop(struct triglog *t, const char *reason, const struct cease_line *c)
 {
-        (void) t, (void) reason, (void) ceased, (void) led;
+        (void) t, (void) reason, (void) c;
+}
+
+void triglog_cease(struct triglog *t, const struct cease_line *c)
+{
+        (void) t;
+        rig_log.ceased = *c;
+        (void) add("cease", NULL);
 }
 
 void triglog_born(struct triglog *t, const char *role, const char *slot, int pid, const char *pstart)

@@ -33,6 +33,7 @@ struct rig_log {
         unsigned count;
         int state;       /* what triglog_state answers */
         int run_error;   /* what triglog_run answers */
+        struct cease_line ceased;   /* of the newest cease line */
 };
 extern struct rig_log rig_log;
 

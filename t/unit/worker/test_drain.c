@@ -37,6 +37,15 @@ static void finish_well(void)
         rig_answer_call(r, 0);
 }
 
+/* What the stop line would say now. */
+static struct instant ceased(void)
+{
+        struct cease_line line;
+
+        spine_ceased(&r->spine, &r->job, 1, stamp_instant(clock_wall()), &line);
+        return line.local;
+}
+
 static void drain_takes_nothing_new(void **state)
 {
         (void) state;
@@ -45,7 +54,8 @@ static void drain_takes_nothing_new(void **state)
         spine_turn(&r->spine, clock_wall());
         assert_int_equal(r->claim_count, 0);
         assert_int_equal(rig_counter(r, COUNT_STOP_REJECTIONS), 1);
-        assert_int_equal(r->spine.ceased.ms, rig_due(r).ms);
+        assert_int_equal(rig_log.ceased.local.ms, rig_due(r).ms);
+        assert_int_equal(ceased().ms, rig_due(r).ms);
 }
 
 static void what_stays_undecided_is_not_ceased(void **state)
@@ -53,9 +63,9 @@ static void what_stays_undecided_is_not_ceased(void **state)
         (void) state;
         rig_go(r);
         drain();
-        assert_true(r->spine.ceased.ms > rig_due(r).ms);
+        assert_int_equal(rig_log.ceased.local.ms, rig_due(r).ms);
         rig_answer(r, OUTCOME_DOWN);
-        assert_int_equal(r->spine.ceased.ms, rig_due(r).ms);
+        assert_int_equal(ceased().ms, rig_due(r).ms);
 }
 
 static void what_was_tried_in_vain_is_not_ceased(void **state)
@@ -64,7 +74,55 @@ static void what_was_tried_in_vain_is_not_ceased(void **state)
         rig_go(r);
         rig_answer(r, OUTCOME_DOWN);
         drain();
-        assert_int_equal(r->spine.ceased.ms, rig_due(r).ms);
+        assert_int_equal(rig_log.ceased.local.ms, rig_due(r).ms);
+}
+
+/* What an attempt was made for is not decided by that: nobody may have got it. */
+static void what_was_handed_out_is_not_ceased(void **state)
+{
+        (void) state;
+        rig_go(r);
+        drain();
+        assert_int_equal(r->unit->handed.ms, rig_due(r).ms);
+        assert_int_equal(rig_lines("cease"), 1);
+        assert_int_equal(rig_log.ceased.local.ms, rig_due(r).ms);
+        rig_answer(r, OUTCOME_DONE);
+        assert_true(ceased().ms > rig_log.ceased.local.ms);
+}
+
+/* Not all of its units got their turn: the one that lags behind says how far the worker came. */
+static void a_unit_that_lags_behind_holds_ceased_back(void **state)
+{
+        (void) state;
+        r->unit->cursor.ms -= 5000;
+        struct instant next;
+        assert_int_equal(schedule_next(&r->task.schedule, r->unit->cursor, &next), 0);
+        drain();
+        assert_int_equal(rig_log.ceased.local.ms, next.ms);
+}
+
+static void dedicated_tasks_hold_back_only_who_leads(void **state)
+{
+        (void) state;
+        r->task.singleton = PATH_DEDICATED;
+        struct instant due = rig_due(r);
+        r->unit->cursor.ms = due.ms - 5000;
+        r->claims.term = 0;
+        drain();
+        assert_true(rig_log.ceased.local.ms > due.ms);
+        assert_false(rig_log.ceased.led);
+}
+
+/* One ledger away does not make the other's tasks unknown. */
+static void each_ledger_ceases_by_itself(void **state)
+{
+        (void) state;
+        r->task.singleton = PATH_REDIS;
+        struct instant due = rig_due(r);
+        r->unit->cursor.ms = due.ms - 5000;
+        drain();
+        assert_int_equal(rig_log.ceased.group.ms, due.ms);
+        assert_true(rig_log.ceased.local.ms > due.ms);
 }
 
 static void drain_of_an_idle_worker_ceases_now(void **state)
@@ -73,7 +131,7 @@ static void drain_of_an_idle_worker_ceases_now(void **state)
         r->unit->cursor = rig_due(r);
         spine_enlist(&r->spine, r->unit, clock_wall());
         drain();
-        int64_t late_ms = stamp_instant(clock_wall()).ms - r->spine.ceased.ms;
+        int64_t late_ms = stamp_instant(clock_wall()).ms - rig_log.ceased.local.ms;
         assert_true(late_ms >= 0 && late_ms < 2000);
         assert_int_equal(rig_counter(r, COUNT_STOP_REJECTIONS), 0);
 }
@@ -91,7 +149,7 @@ static void granted_while_draining_runs_to_its_end(void **state)
         rig_start_run(r);
         finish_well();
         assert_int_equal(rig_line("finish", 0)->state, STATE_SUCCEEDED);
-        assert_true(r->spine.ceased.ms > rig_due(r).ms);
+        assert_true(ceased().ms > rig_due(r).ms);
 }
 
 static void drain_leaves_a_run_alone(void **state)
@@ -279,6 +337,10 @@ int main(int argc, char **argv)
                 CASE(drain_takes_nothing_new),
                 CASE(what_stays_undecided_is_not_ceased),
                 CASE(what_was_tried_in_vain_is_not_ceased),
+                CASE(what_was_handed_out_is_not_ceased),
+                CASE(a_unit_that_lags_behind_holds_ceased_back),
+                CASE(dedicated_tasks_hold_back_only_who_leads),
+                CASE(each_ledger_ceases_by_itself),
                 CASE(drain_of_an_idle_worker_ceases_now),
                 CASE(granted_while_draining_runs_to_its_end),
                 CASE(drain_leaves_a_run_alone),
