@@ -78,12 +78,38 @@ local function grant(it, dead)
   return outcome('granted', it.planned, o)
 end
 
+-- Who is in the way: how many, one of them, and the one whose owner the claimer watched die.
+local function slots(it)
+  local s, dead = { taken = 0 }, nil
+  for _, occ in ipairs(redis.call('SMEMBERS', P .. 'ur:' .. it.unit)) do
+    local r = record(occ)
+    local held = redis.call('EXISTS', P .. 'l:' .. occ) == 1
+    if r.unit == '' or (not held and occ == it.stale) then
+      dead = occ
+    else
+      s.taken = s.taken + 1
+      s.ending = s.ending or r.ending == '1'
+      s.holder, s.holder_occ, s.seq = r.owner, occ, r.seq
+    end
+  end
+  return s, dead
+end
+
+-- Decided before. The loser is told who holds the unit now: whoever is to see that a holder is dead must be able to
+-- watch it, and of many claimers of an instant all but one get this answer.
+local function done(it, cursor, state, owner)
+  local held = redis.call('SMEMBERS', P .. 'ur:' .. it.unit)
+  local occ = held[#held]
+  local seq = occ and redis.call('HGET', P .. 'o:' .. occ, 'seq') or '0'
+  return outcome('done', cursor, { state = state, holder = owner, holder_occ = occ, seq = seq })
+end
+
 -- The reply of an earlier, identical request may have been lost: say again what was decided then.
 local function again(it, r, cursor)
-  local o = { replay = '1', state = r.state, why = r.why, holder = r.owner, holder_occ = it.occ }
+  local o = { replay = '1', state = r.state, why = r.why, holder = r.owner }
   o.gap = redis.call('HGET', P .. 'o:' .. it.occ, 'gap') or '0'
   if r.tok ~= it.tok then
-    return outcome('done', cursor, { state = r.state, holder = r.owner, holder_occ = it.occ })
+    return done(it, cursor, r.state, r.owner)
   end
   if r.state == 'running' and redis.call('SISMEMBER', P .. 'ur:' .. it.unit, it.occ) == 1 then
     lease_set(it.occ, it.tok, it.lease)
@@ -129,23 +155,6 @@ local function gap_alone(it)
   return outcome('decided', it.last, { gap = '1', state = it.gap_state, why = it.gap_why })
 end
 
--- Who is in the way: how many, one of them, and the one whose owner the claimer watched die.
-local function slots(it)
-  local s, dead = { taken = 0 }, nil
-  for _, occ in ipairs(redis.call('SMEMBERS', P .. 'ur:' .. it.unit)) do
-    local r = record(occ)
-    local held = redis.call('EXISTS', P .. 'l:' .. occ) == 1
-    if r.unit == '' or (not held and occ == it.stale) then
-      dead = occ
-    else
-      s.taken = s.taken + 1
-      s.ending = s.ending or r.ending == '1'
-      s.holder, s.holder_occ, s.seq = r.owner, occ, r.seq
-    end
-  end
-  return s, dead
-end
-
 local function claim(it)
   local r = record(it.occ)
   local cursor = redis.call('HGET', P .. 'u:' .. it.unit, 'cursor')
@@ -160,7 +169,7 @@ local function claim(it)
   end
   local planned = tonumber(it.planned)
   if planned and it.planned <= cursor then
-    return outcome('done', cursor)
+    return done(it, cursor)
   end
   local old = stale(it)
   if old then

@@ -109,6 +109,11 @@ static void only_who_watched_the_lease_end_takes_over(void **state)
         assert_int_equal(c.out.claim.cause, CAUSE_OVERLAP);
         assert_string_equal(c.out.claim.holder_occ, dead.occ);
 
+        /* Of many who ask for an instant all but one come too late; they must be able to watch the holder too. */
+        struct ask too_late = { .owner = "third.1.2.3", .at = -8, .expect = -9 };
+        assert_int_equal(claim(&w, &too_late, &late, &texts), OUTCOME_DONE);
+        assert_string_equal(late.out.claim.holder_occ, dead.occ);
+
         /* It is gone, but this caller has not watched it. */
         lease_dies(&w, dead.occ);
         next.at = -7, next.expect = -8;
