@@ -6,7 +6,9 @@ tests one promise and gives back what breaks it. The names I1 to I8:
   I4 a cursor never goes back            I8 the run line stands before the effect"""
 import collections
 import datetime
+import random
 import re
+import shutil
 
 import witness
 from redis_wire import Wire
@@ -288,6 +290,15 @@ def proof_agrees(c, proof):
             yield f"prove: counts {told[task]} executions of {task}, there are {seen[task]} run lines"
 
 
+def old_leaders_are_refused(c):
+    """After a newer term nothing is granted to the leader of before, whatever it believes."""
+    for pid, fence in c.rig.deposed:
+        for r in c.records:
+            if r["store"] == "local" and r["fence"] and r["fence"] > fence and f".{pid}." in r["owner"] and \
+                    c.tasks[r["task"]]["path"] == "dedicated":
+                yield f"I2: {r['task']} {r['planned']} was granted to a leader whose term was over ({r['owner']})"
+
+
 def clean_words(c):
     """Nothing of a sanitizer, an assertion or a name of a bug in what the processes said."""
     for found in re.findall(r".*(?:Sanitizer|runtime error:|Assertion|went back|no child of ours).*", c.rig.node.text()):
@@ -295,7 +306,7 @@ def clean_words(c):
 
 
 PROMISES = (one_start, no_overlap, fences_rise, cursors_rise, covered, alive, cut_is_said, said_in_logs, not_early, line_first,
-            clean_words)
+            old_leaders_are_refused, clean_words)
 
 
 def judge(case, proof):
@@ -303,3 +314,28 @@ def judge(case, proof):
     for promise in PROMISES:
         found += promise(case)
     return found + list(proof_agrees(case, proof))
+
+
+def tampering_shows(case, folder, prove):
+    """The same logs with one line torn, taken away or doubled must not be called clean: neither a run line, nor one
+    that no count would miss."""
+    r = random.Random(case.plan.seed)
+    places = {True: [], False: []}
+    for path in sorted((case.rig.folder / "node/log/triggers").glob("*.jsonl")):
+        lines = path.read_bytes().splitlines(keepends=True) if path.stat().st_size < 4 << 20 else []
+        for i, line in enumerate(lines[1:-2], 1):
+            if line.startswith((b'{"e":"run"', b'{"e":"attempt"')):
+                places[line.startswith(b'{"e":"run"')].append((path, i))
+    for where in places.values():
+        if not where:
+            continue
+        victim, i = r.choice(where)
+        lines = victim.read_bytes().splitlines(keepends=True)
+        ways = {"torn": [lines[i][:len(lines[i]) // 2] + b"\n"], "taken away": [], "doubled": [lines[i], lines[i]]}
+        for way, instead in ways.items():
+            copy = folder / "tampered"
+            shutil.copytree(case.rig.folder / "node/log", copy)
+            (copy / "triggers" / victim.name).write_bytes(b"".join(lines[:i] + instead + lines[i + 1:]))
+            if prove(copy).code == 0:
+                yield f"prove: a line {way} in {victim.name} (line {i + 1}) was accepted"
+            shutil.rmtree(copy)

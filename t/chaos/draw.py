@@ -12,7 +12,7 @@ FAULTS = {
     "kill_worker": 4, "kill_timer": 3, "kill_all_workers": 1, "kill_console": 1, "kill_master": 1.5, "kill_keeper": 1.5,
     "stop_worker": 2.5, "stop_timer": 1.5, "hang_worker": 0.8, "stop_master": 1, "stop_console": 0.5, "stop_keeper": 0.7,
     "slow_disk": 2, "failing_disk": 1.2, "lock_held": 2, "full_log": 0.7, "full_state": 0.7, "skew": 1.5, "more_workers": 0.4,
-    "reopen_logs": 0.6,
+    "reopen_logs": 0.6, "depose": 0.8,
 }
 REDIS_FAULTS = {"redis_restart": 0.6, "redis_stopped": 1, "redis_clients_killed": 1.5, "redis_scripts_flushed": 1}
 
@@ -64,7 +64,7 @@ def draw_task(r, number, redis):
     task = {"name": f"t{number}", "path": path, "runner": runner, "every_ms": every, "run_ms": run_ms,
             "overlap": r.choices(("drop", "concurrent"), (3, 1))[0], "max_running": r.randint(2, 3),
             "shards": r.choices((1, 2, 3), (8, 1, 1))[0], "timeout_ms": 5000,
-            "child": r.random() < 0.3, "scope_all": path != "redis" and r.random() < 0.2, "lease_ms": 30000}
+            "manner": r.choice(("", "", "child", "deaf")), "scope_all": path != "redis" and r.random() < 0.2, "lease_ms": 30000}
     if run_ms > 200 and r.random() < 0.2:
         task["timeout_ms"] = run_ms // 2
     if r.random() < 0.2:

@@ -8,6 +8,7 @@ import mmap
 import os
 import pathlib
 import signal
+import sqlite3
 import struct
 import subprocess
 import time
@@ -50,6 +51,7 @@ class Rig:
         self.events, self.order = [], itertools.count()
         self.story, self.wrong, self.stopped, self.keepers_killed = [], [], set(), set()
         self.mounts, self.lock_fd, self.down = [], -1, False
+        self.deposed = []     # (owner's pid, fence at that moment)
         self.control = Control(self.folder / "control")
         for name in ("state", "log"):
             (self.folder / "node" / name).mkdir(parents=True, exist_ok=True)
@@ -99,7 +101,7 @@ class Rig:
             one["http"] = {"url": f"{self.sink.url}/{t['name']}?ms={t['run_ms']}"}
         elif t["runner"] == "exec":
             argv = [str(self.build / "t/chaos/chaos-task"), str(self.lives), str(t["run_ms"])]
-            one["exec"] = {"argv": argv + (["child"] if t["child"] else []), "kill_after": "500ms"}
+            one["exec"] = {"argv": argv + ([t["manner"]] if t["manner"] else []), "kill_after": "500ms"}
         else:
             one["noop"] = {}
         return one
@@ -217,7 +219,7 @@ class Rig:
     def do(self, f):
         try:
             told = getattr(self, "do_" + f.kind)(f)
-        except (ProcessLookupError, StopIteration, AssertionError, OSError, IndexError) as e:
+        except (ProcessLookupError, StopIteration, AssertionError, OSError, IndexError, sqlite3.Error) as e:
             told = f"found nothing to do it to ({e.__class__.__name__} {e})"
         self.say(f"{f}: {told}")
 
@@ -332,6 +334,24 @@ class Rig:
             self.lock_fd = -1
         self.after(f.seconds, let_go)
         return "holds ledger.lock"
+
+    def do_depose(self, f):
+        """What another leader's coming looks like to this one; a while later it dies, and a new one is elected."""
+        pid = self.timer()
+        with contextlib.closing(sqlite3.connect(self.ledger, timeout=1, isolation_level=None)) as db:
+            db.execute("PRAGMA wal_autocheckpoint = 0")
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("UPDATE node SET term = term + 1")
+            fence = db.execute("SELECT fence FROM meta").fetchone()[0]
+            db.execute("COMMIT")
+        self.deposed.append((pid, fence))
+        start = kit.stat_of(pid)
+
+        def end():
+            if (now := kit.stat_of(pid)) and start and now[2] == start[2]:
+                os.kill(pid, signal.SIGKILL)
+        self.after(max(f.seconds, 0.8), end)
+        return f"term raised over {pid}"
 
     def fill(self, name, seconds):
         path = self.folder / "node" / name

@@ -49,7 +49,7 @@ def main():
         lived = time.monotonic() - began
         case = check.Case(r)
         proof = kit.prove(folder / "node/log")
-        found = check.judge(case, proof)
+        found = check.judge(case, proof) + list(check.tampering_shows(case, folder, kit.prove))
         (folder / "proof.json").write_text(proof.raw)
     except Exception as e:   # whatever it is, it belongs to this seed
         found, lived, case = [f"harness: {e.__class__.__name__}: {e}"], time.monotonic() - began, None

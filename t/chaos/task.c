@@ -1,8 +1,9 @@
 /* The command of exec tasks under chaos: writes down its own life, so that overlaps are seen from inside, not from
- * the logs. `task FOLDER MS [child]` makes FOLDER/<occurrence>.<pid> of six words: fence, planned, task, trigger, first and
+ * the logs. `task FOLDER MS [child|deaf]` makes FOLDER/<occurrence>.<pid> of six words: fence, planned, task, trigger, first and
  * last moment alive by the boot clock; the last is written anew all the time. With `child` the life goes on in
- * a grandchild with a session of its own, which only its keeper's tree walk can find. */
+ * a grandchild with a session of its own, which only its keeper's tree walk can find; `deaf` ignores TERM. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,5 +68,7 @@ int main(int argc, char **argv)
                 (void) waitpid(pid, &status, 0);
                 return WIFEXITED(status) ? WEXITSTATUS(status) : 70;
         }
+        if (argc > 3 && strcmp(argv[3], "deaf") == 0)
+                (void) signal(SIGTERM, SIG_IGN);
         return live(argv[1], atol(argv[2]));
 }
