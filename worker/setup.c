@@ -27,6 +27,7 @@ struct step {
 
 struct setup {
         struct setup_options o;
+        struct instant began;
         size_t next_job;
         unsigned busy;                /* steps at work */
         bool canceled, said_away;
@@ -169,12 +170,9 @@ static void on_registered(struct ledger_call *call)
 
 static void step_register(struct step *st)
 {
-        const struct task *t = st->job->task;
-
         st->call = (struct ledger_call) { .op = LEDGER_REGISTER, .done = on_registered, .arg = st };
         st->call.in.reg.unit = unit_key(&st->job->units[st->unit]);
-        st->call.in.reg.cursor = misfire_first_cursor(&t->misfire, &t->schedule, stamp_instant(clock_wall()),
-                                                      t->first == FIRST_NEXT);
+        st->call.in.reg.cursor = job_first_cursor(st->job, stamp_instant(clock_wall()), st->setup->began);
         ledger_send(st->setup->o.ledger, &st->call);
 }
 
@@ -190,6 +188,7 @@ int setup_begin(const struct setup_options *o, struct setup **ret)
                 return -ENOMEM;
 
         su->o = *o;
+        su->began = stamp_instant(clock_wall());
         for (unsigned i = 0; i < STEPS; i++) {
                 su->steps[i].setup = su;
                 su->busy++;

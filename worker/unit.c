@@ -52,6 +52,15 @@ void job_definition(const struct job *j, const char *node, struct define_in *ret
         };
 }
 
+struct instant job_first_cursor(const struct job *j, struct instant now, struct instant since)
+{
+        const struct task *t = j->task;
+        struct instant c = misfire_first_cursor(&t->misfire, &t->schedule, now, t->first == FIRST_NEXT);
+        bool is_older = t->scope == SCOPE_ALL && j->valid_from.ms < since.ms;
+
+        return j->defined && !is_older && j->valid_from.ms < c.ms ? j->valid_from : c;
+}
+
 struct instant unit_handed(const struct unit *u)
 {
         return u->handed.ms > u->cursor.ms ? u->handed : u->cursor;

@@ -60,6 +60,11 @@ void job_done(struct job *j);
 /* What puts the task's definition in force, for node `node`. */
 void job_definition(const struct job *j, const char *node, struct define_in *ret);
 
+/* Where a unit's cursor starts that the ledger does not know yet. Not behind the definition, however long it took to
+ * come to this unit: what was due meanwhile would never be decided. A unit of this node alone (scope all) begins with
+ * the node, and not with a definition from before `since`. */
+struct instant job_first_cursor(const struct job *j, struct instant now, struct instant since);
+
 static inline struct unit_key unit_key(const struct unit *u)
 {
         return (struct unit_key) { u->of->scope_key, u->of->task->name, u->shard };
