@@ -35,6 +35,7 @@ struct keeper {
         int signals;
         pid_t pid;            /* the command; 0 once reaped */
         bool ending;          /* TERM was sent */
+        int orphans;          /* found running when the command had exited */
         long long kill_at_ms;
         bool all_gone;
 };
@@ -116,12 +117,15 @@ static void output_release(void)
 }
 
 /* Without /proc only the command and its group are known; the group is its own while it is not reaped. */
-static void tree_end(const struct keeper *k, int sig)
+static int tree_end(const struct keeper *k, int sig)
 {
-        if (tree_signal(sig) >= 0 || k->pid == 0)
-                return;
+        int count = tree_signal(sig);
+
+        if (count >= 0 || k->pid == 0)
+                return count;
         (void) kill(-k->pid, sig);
         (void) kill(k->pid, sig);
+        return count;
 }
 
 static void end_begin(struct keeper *k)
@@ -130,7 +134,9 @@ static void end_begin(struct keeper *k)
                 return;
         k->ending = true;
         k->kill_at_ms = now_ms() + k->kill_after_ms;
-        tree_end(k, SIGTERM);
+        int count = tree_end(k, SIGTERM);
+        if (k->pid == 0 && count > 0)
+                k->orphans = count;
 }
 
 static void on_command_exit(struct keeper *k, int status, const struct rusage *usage)
@@ -206,7 +212,7 @@ static bool turn(struct keeper *k)
                 end_begin(k);
         }
         if (k->ending && now_ms() >= k->kill_at_ms)
-                tree_end(k, SIGKILL);
+                (void) tree_end(k, SIGKILL);
 
         struct pollfd fds[2] = {
                 { .fd = k->signals, .events = POLLIN },
@@ -253,6 +259,7 @@ int main(int argc, char **argv)
         while (turn(&k))
                 ;
         int left = k.all_gone ? 0 : tree_signal(0);
-        say(&k, &(struct keeper_message) { .word = KEEPER_GONE, .left = left > 0 ? (uint32_t) left : 0 });
+        say(&k, &(struct keeper_message) {
+                .word = KEEPER_GONE, .left = left > 0 ? (uint32_t) left : 0, .ended = (uint32_t) k.orphans });
         return KEEPER_EXIT_GONE;
 }

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define KEEPER_VERSION   "1"   /* another version is refused: worker and keeper are of one build */
+#define KEEPER_VERSION   "2"   /* another version is refused: worker and keeper are of one build */
 #define KEEPER_CONTROL   3     /* SOCK_SEQPACKET; one message a packet */
 #define KEEPER_NODE_LOCK 4     /* may be absent */
 #define KEEPER_TREE_PIPE 5     /* may be absent */
@@ -44,7 +44,7 @@ enum keeper_word {
         KEEPER_STARTED = 1,   /* pid */
         KEEPER_REFUSED,       /* step, error: the command was not started */
         KEEPER_EXITED,        /* status and usage of the command */
-        KEEPER_GONE,          /* left: processes left running on purpose; the keeper exits now */
+        KEEPER_GONE,          /* left, ended: processes that the command left behind; the keeper exits now */
 };
 
 enum keeper_step {
@@ -63,7 +63,9 @@ struct keeper_message {
         int32_t error;        /* errno */
         int32_t pid;
         int32_t status;       /* as of wait(2) */
-        uint32_t left;
+        uint32_t left;        /* still running, on purpose */
+        uint32_t ended;       /* were running when the command had exited, and were ended */
+        uint32_t unused;
         int64_t user_us, system_us, max_rss_kb;
 };
 

@@ -115,6 +115,7 @@ int main(int argc, char **argv)
                 return 64;
         b.task.runner = RUNNER_HTTP;
         b.task.http.url = argv[1];
+        b.task.http.query = true;
         b.streams = calloc((size_t) b.in_flight, sizeof(*b.streams));
         if (!b.streams)
                 return 71;

@@ -4,6 +4,7 @@
  * what the command left behind, so that the next run of the unit cannot overlap with it. */
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ struct exec_run {
         uv_timer_t timer;
         bool exited, tree_gone;        /* as the keeper said */
         int status;
-        unsigned left;
+        unsigned left, ended;          /* processes that the command left behind */
         uint64_t exited_at_ms;         /* of the loop's clock */
         int open_handles;
 };
@@ -98,12 +99,43 @@ static void on_output_closed(struct exec_output *o)
         on_closed(container_of(o, struct exec_run, output));
 }
 
+static void error_add(struct run_outcome *o, const char *separator, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+
+static void error_add(struct run_outcome *o, const char *separator, const char *format, ...)
+{
+        size_t len = strlen(o->error);
+        va_list args;
+
+        len += (size_t) snprintf(o->error + len, sizeof(o->error) - len, "%s", len ? separator : "");
+        va_start(args, format);
+        if (len < sizeof(o->error))
+                (void) vsnprintf(o->error + len, sizeof(o->error) - len, format, args);
+        va_end(args);
+}
+
+/* Beside the exit code: what the command said last, which in most cases is why, and what it left behind. */
+static void error_complete(struct exec_run *x)
+{
+        struct run_outcome *o = outcome_of(x);
+        char line[EXEC_LINE];
+        bool by_itself = o->cause == CAUSE_STATUS || o->cause == CAUSE_SIGNAL || o->cause == CAUSE_TIMEOUT;
+
+        if (x->has_output && by_itself && *exec_output_last_line(&x->output, line))
+                error_add(o, ": ", "%s", line);
+        if (x->ended > 0)
+                error_add(o, "; ", "ended %u process%s that it left behind", x->ended, x->ended == 1 ? "" : "es");
+        if (x->left > 0)
+                error_add(o, "; ", "left %u process%s running", x->left, x->left == 1 ? "" : "es");
+}
+
 /* The outcome is in place: lets go of everything, `done` follows from the last close callback. */
 static void exec_finish(struct exec_run *x)
 {
         if (x->phase == EXEC_FINISHED)
                 return;
         x->phase = EXEC_FINISHED;
+        error_complete(x);
         x->open_handles = 1 + x->has_output;
         if (x->keeper)
                 exec_keeper_leave(TAKE(x->keeper));
@@ -136,8 +168,6 @@ static void settle_by_status(struct exec_run *x)
                 outcome_set(o, STATE_SUCCEEDED, CAUSE_NONE, RESULT_NOOP, NULL);
         else
                 outcome_set(o, STATE_FAILED, CAUSE_STATUS, RESULT_NONE, "exit code %d", o->code);
-        if (x->left > 0 && o->error[0] == '\0')
-                (void) snprintf(o->error, sizeof(o->error), "left %u processes running", x->left);
 }
 
 static void settle_by_end(struct exec_run *x)
@@ -242,6 +272,7 @@ static void on_message(void *arg, const struct keeper_message *m)
         case KEEPER_GONE:
                 x->tree_gone = true;
                 x->left = m->left;
+                x->ended = m->ended;
                 return;
         default:
                 return;

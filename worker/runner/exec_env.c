@@ -13,6 +13,9 @@
 #include "worker/runner/exec_account.h"
 #include "worker/runner/runner.h"
 
+/* What `check` looks for commands on is what the keeper, which includes nothing of the rest, will look on. */
+_Static_assert(__builtin_strcmp(KEEPER_PATH, EXEC_PATH) == 0, "one standard PATH");
+
 struct env {
         char **items;    /* owned, NULL-terminated */
         size_t count, room;

@@ -41,6 +41,7 @@ struct http_run {
         struct http_lookup *lookup;    /* NULL unless looking */
         struct mono looked_from;
         unsigned redirects;
+        char refused[256];             /* why the last redirect was not followed; "" */
 };
 
 /* A name being looked up. It cannot be called back, so it may outlive the run that asked. */
@@ -92,13 +93,30 @@ static const char *failure_text(const struct http_transfer *t, CURLcode code)
         return t->error[0] ? t->error : curl_easy_strerror(code);
 }
 
+static void settle_status(struct http_run *h, long status)
+{
+        unsigned follow = h->run->task->http.follow;
+
+        if (!http_transfer_location(&h->transfer))
+                outcome_set(outcome_of(h), STATE_FAILED, CAUSE_STATUS, RESULT_NONE, "status %ld", status);
+        else if (h->refused[0])
+                outcome_set(outcome_of(h), STATE_FAILED, CAUSE_STATUS, RESULT_NONE, "status %ld, a redirect that is refused: %s",
+                            status, h->refused);
+        else if (follow == 0)
+                outcome_set(outcome_of(h), STATE_FAILED, CAUSE_STATUS, RESULT_NONE,
+                            "status %ld, a redirect; none is followed (follow: 0)", status);
+        else
+                outcome_set(outcome_of(h), STATE_FAILED, CAUSE_STATUS, RESULT_NONE,
+                            "status %ld, one redirect too many (follow: %u)", status, follow);
+}
+
 static void settle_answered(struct http_run *h, long status)
 {
         struct run_outcome *o = outcome_of(h);
 
         o->code = (int) status;
         if (status < 200 || status > 299)
-                outcome_set(o, STATE_FAILED, CAUSE_STATUS, RESULT_NONE, "status %ld", status);
+                settle_status(h, status);
         else
                 outcome_set(o, STATE_SUCCEEDED, CAUSE_NONE, h->transfer.says_noop ? RESULT_NOOP : RESULT_DONE, NULL);
 }
@@ -187,13 +205,14 @@ static void look_up(struct http_run *h)
 static bool redirect_follow(struct http_run *h, CURLcode code)
 {
         const struct http_transfer *t = &h->transfer;
-        char why[256], *location;
+        char *location;
 
         if (!t->begun || !http_transfer_answered(t, code) || h->redirects >= h->run->task->http.follow ||
             !http_transfer_location(t))
                 return false;
         location = strdup(http_transfer_location(t));
-        int r = location ? http_request_redirect(&h->request, location, http_transfer_status(t), why, sizeof(why))
+        int r = location ? http_request_redirect(&h->request, location, http_transfer_status(t), h->refused,
+                                                 sizeof(h->refused))
                          : -ENOMEM;
         free(location);
         if (r < 0)

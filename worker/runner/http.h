@@ -8,7 +8,8 @@
  *   Idempotency-Key                      the occurrence id
  *   traceparent                          00-<first 32 hex of the occurrence id>-<first 16 hex of the SHA-256 of
  *                                        the trigger id>-01
- *   query: concurrency_id (shard), concurrency_count (shards), host_id (node), after the URL's own
+ *   query: concurrency_id (shard), concurrency_count (shards), host_id (node), after the URL's own; none of them
+ *   with `query: false`
  *
  * With `http_secret` also
  *

@@ -123,6 +123,16 @@ static int context_headers(const struct run_context *c, struct curl_slist **list
         return header_put(list, "traceparent: 00-%.32s-%.16s-01", c->occ, span);
 }
 
+/* A header without a value is written "Name;" for libcurl, which takes "Name:" for one to be left out. */
+static int task_header_put(struct curl_slist **list, const char *line)
+{
+        size_t name = strcspn(line, ":");
+
+        if (line[name] == ':' && line[name + 1 + strspn(line + name + 1, " \t")] == '\0')
+                return header_put(list, "%.*s;", (int) name, line);
+        return header_put(list, "%s", line);
+}
+
 static int task_headers(const struct http_request *q, struct curl_slist **list)
 {
         bool has_type = false;
@@ -136,7 +146,7 @@ static int task_headers(const struct http_request *q, struct curl_slist **list)
                                       header_is(line, "Host")))
                         continue;
                 has_type |= header_is(line, "Content-Type");
-                if ((r = header_put(list, "%s", line)) < 0)
+                if ((r = task_header_put(list, line)) < 0)
                         return r;
         }
 
@@ -282,7 +292,7 @@ int http_request_make(struct http_request *q, const struct config *config, const
         int r = url_parse(text, &q->url, why, room);
         if (r < 0)
                 return r;
-        CURLUcode code = context_query(q->url, context);
+        CURLUcode code = target->query ? context_query(q->url, context) : CURLUE_OK;
         r = code == CURLUE_OK ? address_read(q, q->url, why, room)
                               : wrong(why, room, -EINVAL, "query: %s", curl_url_strerror(code));
         if (r == 0)

@@ -12,6 +12,7 @@ int http_trial_setup(void **state)
         (void) state;
         trial_init(&t, &runner_http);
         t.task.runner = RUNNER_HTTP;
+        t.task.http.query = true;
         return 0;
 }
 

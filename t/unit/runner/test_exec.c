@@ -41,6 +41,44 @@ static void exit_codes_say_noop_or_failure(void **state)
         exec_trial_end();
 }
 
+/* Exit codes say little; most commands say why in the last line they print. */
+static void failure_tells_the_last_line(void **state)
+{
+        static const struct { const char *script, *error; } cases[] = {
+                { "echo out; echo err >&2; exit 3", "exit code 3: err" },
+                { "printf 'a\\n  b c \\n \\n\\n'; exit 3", "exit code 3: b c" },
+                { "printf 'no newline'; exit 3", "exit code 3: no newline" },
+                { "printf '10%%\\r20%%\\rbroken\\r\\n'; exit 3", "exit code 3: broken" },
+                { "printf 'a\\033[31mred\\tx\\n'; exit 3", "exit code 3: a [31mred x" },
+                { "printf 'bad \\377\\n'; exit 3", "exit code 3: bad ?" },
+                { "printf '\\n\\n'; exit 3", "exit code 3" },
+                { "echo last words; kill -9 $$", "ended by signal 9 (Killed): last words" },
+                { "head -c 300000 /dev/zero; echo; echo at the very end; exit 3", "exit code 3: at the very end" },
+                { "echo fine; exit 0", "" },
+        };
+
+        (void) state;
+        EXEC_COMMAND("/bin/true");
+        trial_open(&t);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                EXEC_SH(cases[i].script);
+                trial_run(&t);
+                if (strcmp(t.run.outcome.error, cases[i].error) != 0)
+                        fail_msg("%s: \"%s\"", cases[i].script, t.run.outcome.error);
+                trial_again(&t);
+        }
+        EXEC_SH("head -c 5000 /dev/zero | tr '\\0' x; exit 3");
+        trial_run(&t);
+        assert_int_equal(strlen(t.run.outcome.error), strlen("exit code 3: ") + 255);
+        assert_non_null(strstr(t.run.outcome.error, "xxx..."));
+        trial_again(&t);
+        t.run.timeout_ms = 100;
+        EXEC_SH("echo step 7; exec sleep 60");
+        trial_run(&t);
+        assert_string_equal(t.run.outcome.error, "ended after its timeout of 100 ms: step 7");
+        exec_trial_end();
+}
+
 static void foreign_signal_is_a_failure(void **state)
 {
         (void) state;
@@ -328,6 +366,7 @@ int main(int argc, char **argv)
         const struct CMUnitTest tests[] = {
                 CASE(exit_zero_is_done),
                 CASE(exit_codes_say_noop_or_failure),
+                CASE(failure_tells_the_last_line),
                 CASE(foreign_signal_is_a_failure),
                 CASE(what_cannot_start_was_not_sent),
                 CASE(missing_keeper_is_not_sent),

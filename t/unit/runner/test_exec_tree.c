@@ -17,6 +17,21 @@ static void child_that_keeps_the_output_is_ended(void **state)
         assert_true(trial_text_has(&t, "x\n"));
         assert_true(t.took_ms < 1000);
         assert_true(pid_gone(exec_trial_printed_pid()));
+        assert_string_equal(t.run.outcome.error, "ended 1 process that it left behind");
+        exec_trial_end();
+}
+
+static void what_was_left_behind_is_told_beside_the_failure(void **state)
+{
+        (void) state;
+        exec_trial_sh("sleep 60 >/dev/null & sleep 60 >/dev/null & echo no luck >&2; exit 4");
+        trial_assert_ended(&t, STATE_FAILED, CAUSE_STATUS, RESULT_NONE, 4);
+        assert_string_equal(t.run.outcome.error, "exit code 4: no luck; ended 2 processes that it left behind");
+        trial_again(&t);
+        EXEC_SH("sleep 0.01 & wait; echo fine");
+        trial_run(&t);
+        trial_assert_ended(&t, STATE_SUCCEEDED, CAUSE_NONE, RESULT_DONE, 0);
+        assert_string_equal(t.run.outcome.error, "");
         exec_trial_end();
 }
 
@@ -35,7 +50,7 @@ static void left_children_are_told(void **state)
         t.task.exec.leave_children = true;
         exec_trial_sh("sleep 300 >/dev/null 2>&1 & echo pid=$!");
         trial_assert_ended(&t, STATE_SUCCEEDED, CAUSE_NONE, RESULT_DONE, 0);
-        assert_string_equal(t.run.outcome.error, "left 1 processes running");
+        assert_string_equal(t.run.outcome.error, "left 1 process running");
         assert_int_equal(kill(exec_trial_printed_pid(), 0), 0);
         assert_int_equal(kill(exec_trial_printed_pid(), SIGKILL), 0);
         exec_trial_end();
@@ -184,6 +199,7 @@ int main(int argc, char **argv)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, exec_trial_setup, exec_trial_teardown)
         const struct CMUnitTest tests[] = {
                 CASE(child_that_keeps_the_output_is_ended),
+                CASE(what_was_left_behind_is_told_beside_the_failure),
                 CASE(double_fork_with_setsid_is_ended),
                 CASE(left_children_are_told),
                 CASE(left_child_delays_the_end_by_a_second_at_most),

@@ -54,6 +54,39 @@ static void context_is_in_headers_and_query(void **state)
         http_trial_end();
 }
 
+/* libcurl takes "Name:" for a header that is to be left out. */
+static void header_without_a_value_is_sent(void **state)
+{
+        static char empty[] = "X-Empty:", blank[] = "X-Blank:  ", type[] = "Content-Type: ", body[] = "b";
+        static char *headers[] = { empty, blank, type, NULL };
+
+        (void) state;
+        t.task.http.headers = (struct text_list) { headers, 3 };
+        t.task.http.body = body;
+        http_trial_begin(sink_says_ok);
+        trial_run(&t);
+        trial_assert_ended(&t, STATE_SUCCEEDED, CAUSE_NONE, RESULT_DONE, 200);
+        assert_non_null(strstr(sink.last, "\r\nX-Empty:\r\n"));
+        assert_non_null(strstr(sink.last, "\r\nX-Blank:\r\n"));
+        assert_non_null(strstr(sink.last, "\r\nContent-Type:\r\n"));
+        http_trial_end();
+}
+
+static void query_is_left_as_it_is_when_asked_for(void **state)
+{
+        static char secret[] = "shh";
+
+        (void) state;
+        t.config.http_secret = secret;
+        t.task.http.query = false;
+        http_trial_begin_at("127.0.0.1", "/a?x=1", sink_says_ok);
+        trial_run(&t);
+        trial_assert_ended(&t, STATE_SUCCEEDED, CAUSE_NONE, RESULT_DONE, 200);
+        assert_int_equal(strncmp(sink.last, "GET /a?x=1 HTTP/1.1\r\n", 21), 0);
+        assert_string_equal(sink_header(&sink, "X-Onced-Shard"), "1");
+        http_trial_end();
+}
+
 static void header_with_a_line_break_is_not_sent(void **state)
 {
         static char evil[] = "X-Mine: a\r\nX-Onced-Fence: 9";
@@ -150,6 +183,7 @@ static void redirects_are_off(void **state)
         http_trial_begin(redirects_home);
         trial_run(&t);
         trial_assert_ended(&t, STATE_FAILED, CAUSE_STATUS, RESULT_NONE, 302);
+        assert_string_equal(t.run.outcome.error, "status 302, a redirect; none is followed (follow: 0)");
         assert_int_equal(sink.requests, 1);
         http_trial_end();
 }
@@ -185,6 +219,7 @@ static void redirects_end_at_the_limit(void **state)
         http_trial_begin(redirects_for_ever);
         trial_run(&t);
         trial_assert_ended(&t, STATE_FAILED, CAUSE_STATUS, RESULT_NONE, 307);
+        assert_string_equal(t.run.outcome.error, "status 307, one redirect too many (follow: 3)");
         assert_int_equal(sink.requests, 4);
         assert_int_equal(t.started, 1);
         http_trial_end();
@@ -231,6 +266,8 @@ static void redirect_to_another_scheme_is_not_followed(void **state)
         http_trial_begin(redirects_elsewhere);
         trial_run(&t);
         trial_assert_ended(&t, STATE_FAILED, CAUSE_STATUS, RESULT_NONE, 308);
+        assert_string_equal(t.run.outcome.error,
+                            "status 308, a redirect that is refused: only http and https are called, not file");
         http_trial_end();
 }
 
@@ -416,6 +453,8 @@ int main(int argc, char **argv)
 #define CASE(f) cmocka_unit_test_setup(f, http_trial_setup)
         const struct CMUnitTest tests[] = {
                 CASE(context_is_in_headers_and_query),
+                CASE(header_without_a_value_is_sent),
+                CASE(query_is_left_as_it_is_when_asked_for),
                 CASE(header_with_a_line_break_is_not_sent),
                 CASE(signature_covers_what_was_sent),
                 CASE(methods_are_sent_as_named),
