@@ -31,6 +31,8 @@ struct job {
         bool defined;
         bool competes;                   /* enabled, has a schedule, and is not manual */
         bool split;                      /* another definition is in force: said once, then its units sleep */
+        struct mono warned;              /* of a run that did not succeed; ns 0: never */
+        unsigned unwarned;               /* of them since then */
         struct unit *units;              /* owned; one a shard */
         unsigned unit_count;
 };

@@ -1,8 +1,11 @@
 /* Every way an occurrence can go, with claims, runner, log and ledger played by the test. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/log.h"
 #include "t/unit/cases.h"
 #include "t/unit/worker/rig.h"
 
@@ -428,6 +431,53 @@ static void finish_is_repeated_until_it_is_answered(void **state)
         assert_int_equal(r->releases, 1);
 }
 
+static char ended_occ[OCC_TEXT];
+
+/* Runs the due instant (again) to its end in `state`; what the log for people got meanwhile. */
+static const char *said_when_ended(enum state state, enum cause cause, const char *error)
+{
+        static char text[4096];
+        FILE *log = tmpfile();
+
+        assert_non_null(log);
+        r->unit->cursor.ms = rig_due(r).ms - 1;
+        r->unit->handed = INSTANT_NONE;
+        spine_wake(&r->spine, r->unit, stamp_instant(clock_wall()));
+        spine_turn(&r->spine, clock_wall());
+        rig_grant(r);
+        rig_start_run(r);
+        (void) snprintf(ended_occ, sizeof(ended_occ), "%s", rig_claim(r)->occ);
+        int before = log_use_fd(fileno(log));
+        (void) snprintf(r->runs[r->run_count - 1]->outcome.error, RUN_ERROR_MAX, "%s", error);
+        rig_end_run(r, state, cause);
+        rig_answer_call(r, 0);
+        (void) log_use_fd(before);
+        rewind(log);
+        text[fread(text, 1, sizeof(text) - 1, log)] = '\0';
+        (void) fclose(log);
+        return text;
+}
+
+static void failed_run_is_one_warning_a_minute(void **state)
+{
+        char expected[128];
+
+        (void) state;
+        spine_enlist(&r->spine, r->unit, clock_wall());
+        assert_string_equal(said_when_ended(STATE_SUCCEEDED, CAUSE_NONE, "ended 1 process that it left behind"), "");
+        const char *said = said_when_ended(STATE_FAILED, CAUSE_STATUS, "exit code 3: err");
+        (void) snprintf(expected, sizeof(expected), "warning onced[%d]: task mail: occurrence %.12s failed (status): "
+                        "exit code 3: err\n", (int) getpid(), ended_occ);
+        if (!strstr(said, expected))
+                fail_msg("%s", said);
+        assert_string_equal(said_when_ended(STATE_FAILED, CAUSE_STATUS, "exit code 3: err"), "");
+        assert_string_equal(said_when_ended(STATE_UNKNOWN, CAUSE_NO_ANSWER, "sent, no whole answer"), "");
+        r->job.warned.ns -= 61 * NS_PER_S;
+        said = said_when_ended(STATE_UNKNOWN, CAUSE_TIMEOUT, "");
+        if (!strstr(said, " unknown (timeout); 2 more since the last such line\n"))
+                fail_msg("%s", said);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, up, down)
 
 int main(int argc, char **argv)
@@ -461,6 +511,7 @@ int main(int argc, char **argv)
                 CASE(log_that_cannot_be_written_stops_claims),
                 CASE(runner_that_cannot_start_is_recorded),
                 CASE(finish_is_repeated_until_it_is_answered),
+                CASE(failed_run_is_one_warning_a_minute),
         };
 
         return RUN_CASES(argc, argv, "occurrence", tests);
