@@ -145,7 +145,7 @@ static void on_rows(struct ledger_call *call)
                 return;   /* too late: closing */
         r->has_rows = call->error == 0;
         if (call->error < 0)
-                add_why(a, r->ledger->kind->name, call->why[0] ? call->why : strerror(-call->error));
+                add_why(a, r->ledger->kind->name, ledger_call_text(call));
         if (a->waiting == 0)
                 ask_end(a, rows_json(a));
 }

@@ -1,7 +1,9 @@
 /* What every ledger shares: the names of the operations and the end of a call. */
 #include "ledger/ledger.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/scoreboard/scoreboard.h"
 
@@ -45,6 +47,14 @@ static void free_told(struct told_range **list, size_t *count)
         free(*list);
         *list = NULL;
         *count = 0;
+}
+
+/* The system's own text for EUCLEAN, "Structure needs cleaning", is about file systems. */
+const char *ledger_call_text(const struct ledger_call *c)
+{
+        if (c->why[0])
+                return c->why;
+        return c->error == -EUCLEAN ? "it is halted, since it is not what it was" : strerror(-c->error);
 }
 
 void ledger_call_done(struct ledger_call *c)

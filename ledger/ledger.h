@@ -269,6 +269,9 @@ struct ledger_call {
 /* Frees what `out` owns; the call itself is the caller's. */
 void ledger_call_done(struct ledger_call *c);
 
+/* What went wrong with a call, for people: its `why`, else what its error means here. Also after its done. */
+const char *ledger_call_text(const struct ledger_call *c);
+
 struct ledger_options {
         const struct config *config;     /* borrowed, outlives the ledger */
         const char *node, *owner, *boot; /* borrowed */

@@ -170,7 +170,7 @@ static void slot_end_hung(struct crew *c, struct slot *s, enum hang hang, struct
         evidence_gather(s, &evidence);
         text = buf_string(&evidence);
         (void) log_error(0, "%s (pid %d) %s and is ended: %s", s->title, (int) s->process.pid, what[hang],
-                         text ? text : "");
+                         text && *text ? text : "/proc tells nothing of it");
         c->facts.hangs++;
         crew_kill(s, SIGABRT);
         slot_go(s, SLOT_DYING);

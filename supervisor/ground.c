@@ -23,11 +23,15 @@ static int folder_lay(const char *key, const char *path, mode_t mode)
                 return log_error(r, "%s: the folder %s cannot be made", key, path);
         if (stat(path, &st) < 0)
                 return log_error(-errno, "%s: %s", key, path);
-        if (st.st_uid != geteuid())
-                return log_error(-EPERM, "%s: %s belongs to uid %d, not to uid %d which runs this", key, path,
+        if (st.st_uid != geteuid()) {
+                (void) log_error(0, "%s: %s belongs to uid %d, not to uid %d which runs this; cure: chown", key, path,
                                  (int) st.st_uid, (int) geteuid());
-        if (st.st_mode & S_IWOTH)
-                return log_error(-EPERM, "%s: everybody may write to %s", key, path);
+                return -EPERM;
+        }
+        if (st.st_mode & S_IWOTH) {
+                (void) log_error(0, "%s: everybody may write to %s; cure: chmod o-w %s", key, path, path);
+                return -EPERM;
+        }
         if (access(path, R_OK | W_OK | X_OK) < 0)
                 return log_error(-errno, "%s: %s is not writable", key, path);
         return 0;

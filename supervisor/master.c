@@ -194,9 +194,10 @@ static void announce(struct master *m, struct mono now)
         if (!m->announced && crew_all_ready(c) && c->leader >= 0) {
                 m->announced = true;
                 m->boot_deadline = NEVER;
-                log_info("ready: %u workers, timer worker %d, %zu tasks", c->wanted, c->leader,
-                         m->config->task_count);
-                notify_manager("READY=1\nSTATUS=%u workers, timer worker %d", c->wanted, c->leader);
+                log_info("ready: %u worker%s, timer worker %d, %zu task%s", c->wanted, c->wanted == 1 ? "" : "s",
+                         c->leader, m->config->task_count, m->config->task_count == 1 ? "" : "s");
+                notify_manager("READY=1\nSTATUS=%u worker%s, timer worker %d", c->wanted, c->wanted == 1 ? "" : "s",
+                               c->leader);
                 notify_fd_ready(m->notify_fd);
                 m->notify_fd = -1;
         } else if (now.ns >= m->boot_deadline.ns) {
@@ -218,11 +219,16 @@ static void judge_crew(struct master *m)
                 notify_manager("STATUS=%u workers", c->wanted);
                 return;
         }
+        if (crew_all_refused(c)) {
+                (void) log_error(0, "no worker can work as things are: ending with exit code %d", EXIT_CONFIGURATION);
+                notify_manager("STATUS=no worker can work as things are, see the log");
+                m->ending.code = EXIT_CONFIGURATION;
+                ending_ask(&m->ending, c, true);
+                return;
+        }
         (void) log_error(0, "degraded: all %u workers are in a crash loop; nothing is started", c->wanted);
         notify_manager("STATUS=degraded: all workers are in a crash loop");
-        if (crew_all_refused(c))
-                m->ending.code = EXIT_CONFIGURATION;
-        else if (m->config->give_up)
+        if (m->config->give_up)
                 m->ending.code = EXIT_CRASH_LOOP;
         else
                 return;

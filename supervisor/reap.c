@@ -106,7 +106,8 @@ static void succeed(struct crew *c, struct slot *s, int status, int64_t age_ms, 
         struct verdict v = restart_verdict(&d, (unsigned) random() % JITTER_SCALE);
         s->recent_deaths = v.recent;
         if (v.restart == RESTART_NEVER) {
-                (void) log_error(0, "%s refuses its configuration; it is not started again", s->title);
+                (void) log_error(0, "%s cannot work as things are (exit code %d, see its message) and is not started "
+                                    "again", s->title, EXIT_CONFIGURATION);
                 slot_go(s, SLOT_REFUSED);
                 return;
         }

@@ -125,7 +125,7 @@ static void on_lead_local(struct ledger_call *call)
         if (l->yielded || !is_worth_a_retry(l, error))
                 return;
         if (!l->said_away)
-                (void) log_warning(error, "leading: asking the ledger for a term");
+                (void) log_warning(0, "leading: asking the ledger for a term: %s", ledger_call_text(call));
         l->said_away = true;
         l->local_open = true;
         l->local_wait.over = on_local_wait;

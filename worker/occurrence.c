@@ -267,8 +267,8 @@ static void on_finished(struct ledger_call *call)
 
         if (o->backoff_ms == 0) {
                 place_add(o->spine->o.place, COUNT_STORAGE_FAILURES, 1);
-                (void) log_warning(error, "task %s: recording the end of %s, to be tried again",
-                                   o->unit->of->task->name, o->claim.trig);
+                (void) log_warning(0, "task %s: recording the end of %s, to be tried again: %s",
+                                   o->unit->of->task->name, o->claim.trig, ledger_call_text(call));
         }
         o->backoff_ms = o->backoff_ms ? o->backoff_ms * 2 : FINISH_RETRY_MIN_MS;
         if (o->backoff_ms > FINISH_RETRY_MAX_MS)

@@ -99,12 +99,12 @@ static bool answered(struct step *st)
                 return true;
         }
         if (error != -EAGAIN && error != -ETIMEDOUT) {
-                end(su, error, st->call.why);
+                end(su, error, ledger_call_text(&st->call));
                 return false;
         }
         if (!su->said_away) {
                 (void) log_warning(0, "ledger %s: task %s waits to be defined: %s", su->o.ledger->kind->name,
-                                   st->job->task->name, st->call.why);
+                                   st->job->task->name, ledger_call_text(&st->call));
                 place_set_trouble(su->o.place, su->o.trouble, true);
         }
         su->said_away = true;

@@ -70,7 +70,7 @@ void worker_on_local_set_up(int error, const char *why, void *arg)
         struct worker *w = arg;
 
         if (error < 0) {
-                (void) log_error(error, "ledger: %s", why);
+                (void) log_error(0, "ledger: %s", why);
                 fail(w, error == -EUCLEAN ? EXIT_CONFIGURATION : EXIT_FAILED);
                 return;
         }
@@ -88,7 +88,7 @@ void worker_on_group_set_up(int error, const char *why, void *arg)
 {
         (void) arg;
         if (error < 0)
-                (void) log_error(error, "redis ledger: %s; its tasks do not run", why);
+                (void) log_error(0, "redis ledger: %s; its tasks do not run", why);
 }
 
 void worker_on_health(enum ledger_health h, const char *why, void *arg)
@@ -170,7 +170,7 @@ static void reopen(struct worker *w, int fd)
 static void drain(struct worker *w)
 {
         if (w->spine.phase == SPINE_WORKING)
-                log_info("drains, with %u occurrences at work", w->spine.count);
+                log_info("drains, with %u occurrence%s at work", w->spine.count, w->spine.count == 1 ? "" : "s");
         lead_yield(w->lead);
         spine_drain(&w->spine, w->jobs, w->job_count, clock_wall());
 }
@@ -201,7 +201,7 @@ void worker_on_message(const struct message *m, int fd, void *arg)
                 drain(w);
                 break;
         case MESSAGE_STOP:
-                log_info("stops, with %u occurrences at work", w->spine.count);
+                log_info("stops, with %u occurrence%s at work", w->spine.count, w->spine.count == 1 ? "" : "s");
                 spine_stop(&w->spine, w->jobs, w->job_count, clock_wall());
                 break;
         case MESSAGE_GONE:

@@ -159,7 +159,7 @@ static void on_claim_answer(struct ledger_call *call)
                 return;
         }
 
-        (void) snprintf(c->why, sizeof(c->why), "%s", call->why[0] ? call->why : strerror(-call->error));
+        (void) snprintf(c->why, sizeof(c->why), "%s", ledger_call_text(call));
         if (call->error == -ETIMEDOUT)
                 c->unsure = true;
         enum outcome outcome = call->error == -EUCLEAN ? OUTCOME_HALTED : OUTCOME_DOWN;

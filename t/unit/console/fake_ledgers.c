@@ -116,16 +116,5 @@ static void fake_close(struct ledger *l, void (*closed)(void *arg), void *arg)
         uv_close((uv_handle_t *) &f->later, on_closed);
 }
 
-void ledger_call_done(struct ledger_call *c)
-{
-        for (size_t i = 0; c->op == LEDGER_HISTORY && i < c->out.history.count; i++) {
-                free(c->out.history.rows[i].text);
-                free(c->out.history.rows[i].error);
-        }
-        if (c->op == LEDGER_HISTORY)
-                free(c->out.history.rows);
-        c->out.history = (struct history_out) { 0 };
-}
-
 const struct ledger_kind ledger_sqlite = { "sqlite", open_sqlite, fake_send, fake_close };
 const struct ledger_kind ledger_redis = { "redis", open_redis, fake_send, fake_close };

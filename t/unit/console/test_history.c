@@ -127,6 +127,17 @@ static void errors_of_both_leave_no_list(void **state)
         assert_non_null(strstr(a.why, "redis: Resource temporarily unavailable"));
 }
 
+static void the_text_of_a_file_system_is_not_a_ledgers(void **state)
+{
+        fake_sqlite.error = fake_redis.error = -EUCLEAN;
+        fake_sqlite.why = fake_redis.why = "";
+        struct asked a = ask(NULL, 20000, false);
+        (void) state;
+
+        assert_null(strstr(a.why, "cleaning"));
+        assert_non_null(strstr(a.why, "sqlite: it is halted"));
+}
+
 static void who_is_cancelled_is_answered_once(void **state)
 {
         struct asked a = ask(NULL, 20000, true);
@@ -145,6 +156,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test_setup(at_the_deadline_nothing_is_no_list, setup),
                 cmocka_unit_test_setup(a_ledger_that_cannot_be_opened_is_named, setup),
                 cmocka_unit_test_setup(errors_of_both_leave_no_list, setup),
+                cmocka_unit_test_setup(the_text_of_a_file_system_is_not_a_ledgers, setup),
                 cmocka_unit_test_setup(who_is_cancelled_is_answered_once, setup),
         };
 
