@@ -64,7 +64,7 @@ const struct option_help history_options[] = {
 const struct option_help prove_options[] = {
         { "LOG...", "trigger logs, or folders of them as <log.dir>/triggers; of all nodes, if there are several", NULL },
         { "--since TIME", "judge only instants planned then or later", NULL },
-        { "--until TIME", "judge only instants planned up to then", NULL },
+        { "--until TIME", "judge only instants planned before then", NULL },
         { "--task NAME", "only this task; may be given again", NULL },
         { "--json", "for programs", NULL },
         { "--verbose", "attempts, outcomes and fences of each task, and every single finding", NULL },
