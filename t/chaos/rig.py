@@ -336,8 +336,10 @@ class Rig:
         return "holds ledger.lock"
 
     def do_depose(self, f):
-        """What another leader's coming looks like to this one; a while later it dies, and a new one is elected."""
+        """What another leader's coming looks like to this one. The master stands still meanwhile, so that it cannot
+        be made the leader again; then it dies, and a new one is elected."""
         pid = self.timer()
+        self.halt(self.node.pid, 0.6)
         with contextlib.closing(sqlite3.connect(self.ledger, timeout=1, isolation_level=None)) as db:
             db.execute("PRAGMA wal_autocheckpoint = 0")
             db.execute("BEGIN IMMEDIATE")
@@ -350,7 +352,7 @@ class Rig:
         def end():
             if (now := kit.stat_of(pid)) and start and now[2] == start[2]:
                 os.kill(pid, signal.SIGKILL)
-        self.after(max(f.seconds, 0.8), end)
+        self.after(0.55, end)
         return f"term raised over {pid}"
 
     def fill(self, name, seconds):
