@@ -3,6 +3,7 @@
 #include "cli/prove/scan.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -78,21 +79,37 @@ static const char *const event_names[EVENT_COUNT_] = {
         [EVENT_STOP] = "stop",
 };
 
-#define SLOTS 256               /* of the hash over field names; a power of two */
+#define SLOTS       256         /* of the hash over field names; a power of two */
+#define SLOT_SHIFT  56          /* 64 - log2(SLOTS) */
+#define STRANGE_MAX 16          /* keys of a line that are no fields; a line with more of them is left to jansson */
+#define WORD        sizeof(uint64_t)
 
 struct scanner {
         unsigned char place[SLOTS];     /* enum field + 1; 0 free; linear probing */
+        uint64_t heads[FIELD_COUNT_];   /* of the names, see head_of */
+        unsigned char lengths[FIELD_COUNT_];
+        uint64_t event_heads[EVENT_COUNT_];
         char minute[17];                /* "2026-11-30T17:00:" of the newest time read, and its value */
         int64_t minute_us;
+        struct text strange[STRANGE_MAX];
+        unsigned strange_count;         /* in the line at hand */
         char copies[SCAN_LINE_MAX];     /* strings that jansson unescaped */
         size_t copied;
 };
 
-static unsigned slot_of(const char *name, size_t len)
+/* The first eight bytes as a number, zeros after a shorter text: what is compared instead of the text. */
+static uint64_t head_of(const char *text, size_t len)
 {
-        return (unsigned) (len * 37 + (unsigned char) name[0] * 5 + (unsigned char) name[len - 1] * 11 +
-                           (unsigned char) name[len / 2]) &
-               (SLOTS - 1);
+        uint64_t head = 0;
+
+        for (size_t i = 0; i < len && i < WORD; i++)
+                head |= (uint64_t) (unsigned char) text[i] << 8 * i;
+        return head;
+}
+
+static unsigned slot_of(uint64_t head)
+{
+        return (unsigned) (head * 0x9e3779b97f4a7c15ULL >> SLOT_SHIFT);
 }
 
 struct scanner *scanner_new(void)
@@ -100,10 +117,17 @@ struct scanner *scanner_new(void)
         struct scanner *s = calloc(1, sizeof(*s));
 
         for (unsigned f = 0; s && f < FIELD_COUNT_; f++) {
-                unsigned at = slot_of(fields[f].name, strlen(fields[f].name));
+                size_t len = strlen(fields[f].name);
+                s->heads[f] = head_of(fields[f].name, len);
+                s->lengths[f] = (unsigned char) len;
+                unsigned at = slot_of(s->heads[f]);
                 while (s->place[at])
                         at = (at + 1) & (SLOTS - 1);
                 s->place[at] = (unsigned char) (f + 1);
+        }
+        for (unsigned e = 0; s && e < EVENT_COUNT_; e++) {
+                assert(strlen(event_names[e]) < WORD);
+                s->event_heads[e] = head_of(event_names[e], strlen(event_names[e]));
         }
         return s;
 }
@@ -114,16 +138,25 @@ struct scanner *scanner_free(struct scanner *s)
         return NULL;
 }
 
-static int field_of(const struct scanner *s, const char *name, size_t len)
+static int field_of(const struct scanner *s, struct text name, uint64_t head)
 {
-        if (len == 0)
-                return -1;
-        for (unsigned at = slot_of(name, len); s->place[at]; at = (at + 1) & (SLOTS - 1)) {
+        for (unsigned at = slot_of(head); s->place[at]; at = (at + 1) & (SLOTS - 1)) {
                 int f = s->place[at] - 1;
-                if (strncmp(fields[f].name, name, len) == 0 && fields[f].name[len] == '\0')
+                if (s->heads[f] == head && s->lengths[f] == name.len &&
+                    (name.len <= WORD || memcmp(fields[f].name + WORD, name.at + WORD, name.len - WORD) == 0))
                         return f;
         }
         return -1;
+}
+
+static enum event event_of(const struct scanner *s, struct text name)
+{
+        uint64_t head = head_of(name.at, name.len);
+
+        for (unsigned e = EVENT_START; e < EVENT_COUNT_ && name.len < WORD; e++)
+                if (s->event_heads[e] == head)
+                        return (enum event) e;
+        return EVENT_OTHER;
 }
 
 bool text_is(struct text t, const char *word)
@@ -201,8 +234,10 @@ static void numbers_bound(struct record *r)
         };
 
         for (size_t i = 0; i < sizeof(instants) / sizeof(*instants); i++)
-                r->numbers[instants[i]] = within(r->numbers[instants[i]], INSTANT_MAX_MS);
-        r->numbers[FIELD_RUN_US] = within(r->numbers[FIELD_RUN_US], LENGTH_MAX);
+                if (record_has(r, instants[i]))
+                        r->numbers[instants[i]] = within(r->numbers[instants[i]], INSTANT_MAX_MS);
+        if (record_has(r, FIELD_RUN_US))
+                r->numbers[FIELD_RUN_US] = within(r->numbers[FIELD_RUN_US], LENGTH_MAX);
         r->b_ns = within(r->numbers[FIELD_B], BOOTTIME_MAX);
 }
 
@@ -216,29 +251,84 @@ static int record_complete(struct scanner *s, struct record *r)
                 return -EINVAL;
         r->n = (uint64_t) r->numbers[FIELD_N];
         numbers_bound(r);
-        r->e = EVENT_OTHER;
-        for (unsigned e = EVENT_START; e < EVENT_COUNT_ && r->e == EVENT_OTHER; e++)
-                if (text_is(r->texts[FIELD_E], event_names[e]))
-                        r->e = (enum event) e;
+        r->e = event_of(s, r->texts[FIELD_E]);
         return time_read(s, r->texts[FIELD_T], &r->t_us);
+}
+
+#define EACH(byte) (0x0101010101010101ULL * (byte))     /* `byte` in all eight places */
+
+static uint64_t word_at(const char *p)
+{
+        uint64_t w;
+
+        memcpy(&w, p, WORD);
+        return le64toh(w);
+}
+
+/* Marks the first byte that ends a plain text: the quote, or what is not plain (a backslash, a control character, all
+ * from 0x7f on). A borrow or a carry comes only from a marked byte, so that marks can be false after the first only. */
+static uint64_t stops_in(uint64_t w)
+{
+        uint64_t quote = w ^ EACH('"'), backslash = w ^ EACH('\\');
+
+        return (w | (w + EACH(1)) | (w - EACH(0x20)) | (quote - EACH(1)) | (backslash - EACH(1))) & EACH(0x80);
+}
+
+static bool is_plain(char c)
+{
+        return (unsigned char) c >= 0x20 && (unsigned char) c < 0x7f && c != '"' && c != '\\';
 }
 
 static bool text_own(const char **p, const char *end, struct text *ret)
 {
         const char *q = *p;
+        uint64_t stops = 0;
 
         if (q == end || *q++ != '"')
                 return false;
         ret->at = q;
-        while (q < end && *q != '"') {
-                if ((unsigned char) *q < 0x20 || (unsigned char) *q > 0x7e || *q == '\\')
-                        return false;
-                q++;
-        }
-        if (q == end)
+        while ((size_t) (end - q) >= WORD && !(stops = stops_in(word_at(q))))
+                q += WORD;
+        if (stops)
+                q += (unsigned) __builtin_ctzll(stops) / 8;
+        else
+                while (q < end && is_plain(*q))
+                        q++;
+        if (q == end || *q != '"')
                 return false;
         ret->len = (size_t) (q - ret->at);
         *p = q + 1;
+        return true;
+}
+
+/* A key with its head: nearly all of them end within the first word. */
+static bool key_own(const char **p, const char *end, struct text *ret, uint64_t *ret_head)
+{
+        if ((size_t) (end - *p) > WORD) {
+                uint64_t w = word_at(*p + 1), stops = stops_in(w);
+                unsigned bits = stops ? (unsigned) __builtin_ctzll(stops) & ~7u : 64;
+                if (bits < 64 && **p == '"' && (w >> bits & 0xff) == '"') {
+                        *ret = (struct text) { *p + 1, bits / 8 };
+                        *ret_head = w & ((1ULL << bits) - 1);
+                        *p += 1 + bits / 8 + 1;
+                        return true;
+                }
+        }
+        if (!text_own(p, end, ret))
+                return false;
+        *ret_head = head_of(ret->at, ret->len);
+        return true;
+}
+
+/* A key that is no field is read and dropped; jansson refuses a line that has it twice, and so must we. */
+static bool strange_own(struct scanner *s, struct text key)
+{
+        for (unsigned i = 0; i < s->strange_count; i++)
+                if (s->strange[i].len == key.len && memcmp(s->strange[i].at, key.at, key.len) == 0)
+                        return false;
+        if (s->strange_count == STRANGE_MAX)
+                return false;
+        s->strange[s->strange_count++] = key;
         return true;
 }
 
@@ -269,14 +359,15 @@ static bool word_own(const char **p, const char *end, const char *word)
         return true;
 }
 
-/* One `"key":value`; keys we do not know are read and dropped. */
+/* One `"key":value`. */
 static bool pair_own(struct scanner *s, const char **p, const char *end, struct record *r)
 {
         struct text key, text;
-        int64_t number;
+        uint64_t head;
+        int64_t number = 0;
         enum kind kind = NUMBER;
 
-        if (!text_own(p, end, &key) || *p == end || *(*p)++ != ':' || *p == end)
+        if (!key_own(p, end, &key, &head) || *p == end || *(*p)++ != ':' || *p == end)
                 return false;
         if (**p == '"') {
                 kind = TEXT;
@@ -289,9 +380,9 @@ static bool pair_own(struct scanner *s, const char **p, const char *end, struct 
         } else if (!number_own(p, end, &number)) {
                 return false;
         }
-        int f = field_of(s, key.at, key.len);
+        int f = field_of(s, key, head);
         if (f < 0)
-                return true;
+                return strange_own(s, key);
         if (record_has(r, (enum field) f) || fields[f].kind != kind)
                 return false;
         r->present |= 1ULL << f;
@@ -307,7 +398,7 @@ int scan_own(struct scanner *s, const char *line, size_t len, struct record *ret
         const char *p = line, *end = line + len;
 
         ret->present = 0;
-        memset(ret->numbers, 0, sizeof(ret->numbers));
+        s->strange_count = 0;
         if (len < 2 || *p++ != '{')
                 return -EINVAL;
         for (;;) {
@@ -350,11 +441,11 @@ int scan_json(struct scanner *s, const char *line, size_t len, struct record *re
         json_t *v;
 
         ret->present = 0;
-        memset(ret->numbers, 0, sizeof(ret->numbers));
         s->copied = 0;
         if (r == 0)
                 json_object_foreach(object, key, v) {
-                        int f = field_of(s, key, strlen(key));
+                        struct text name = { key, strlen(key) };
+                        int f = field_of(s, name, head_of(name.at, name.len));
                         if (f >= 0 && !value_json(s, f, v, ret))
                                 r = -EINVAL;
                 }

@@ -180,6 +180,92 @@ static void what_is_no_line_of_ours_is_refused(void **state)
                 assert_int_equal(scan_line(s[0], bad[i], strlen(bad[i]), &r), -EINVAL);
 }
 
+/* Texts are read a word at a time: what ends one is found at every place of a word and in the bytes behind the last
+ * whole one, whatever stands next to it. */
+static void every_byte_at_every_place_is_read_alike(void **state)
+{
+        static const char head[] = "{\"e\":\"run\",\"n\":1,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,"
+                                   "\"h\":\"0123456789abcdef\",\"task\":\"";
+        struct scanner **s = *state;
+        size_t plain = 0;
+
+        for (unsigned at = 0; at < 20; at++) {
+                for (unsigned pair = 0; pair < 256 * 4; pair++) {
+                        char *line = NULL;
+                        int len = asprintf(&line, "%s%.*s%c%c\"}", head, (int) at, "twenty letters in all", 'x',
+                                           "~ !z"[pair / 256]);
+                        assert_true(len > 0);
+                        line[sizeof(head) - 1 + at] = (char) (pair % 256);
+                        /* In a block of its exact size a sanitizer sees a read beyond the line. */
+                        char *exact = malloc((size_t) len);
+                        assert_non_null(exact);
+                        memcpy(exact, line, (size_t) len);
+                        struct record a = { 0 }, b = { 0 };
+                        unsigned char c = (unsigned char) (pair % 256);
+                        bool is_plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+                        int r = scan_own(s[0], exact, (size_t) len, &a);
+                        assert_int_equal(r, is_plain ? 0 : -EINVAL);
+                        if (r == 0) {
+                                assert_int_equal(scan_json(s[1], exact, (size_t) len, &b), 0);
+                                assert_same(&a, &b, line);
+                                assert_int_equal(a.texts[FIELD_TASK].len, at + 2);
+                                plain++;
+                        }
+                        free(exact);
+                        free(line);
+                }
+        }
+        assert_int_equal(plain, 20 * 4 * 93);
+}
+
+#define MUST "\"e\":\"run\",\"n\":1,\"t\":\"2026-11-30T17:00:00.000213Z\",\"b\":5,\"h\":\"0123456789abcdef\""
+
+static void a_key_twice_is_refused_known_or_not(void **state)
+{
+        static const char *const bad[] = {
+                "{" MUST ",\"task\":\"a\",\"task\":\"a\"}",
+                "{" MUST ",\"trig\":\"a\",\"trig\":\"a\"}",
+                "{" MUST ",\"trig\":\"a\",\"other\":1,\"trig\":2}",
+                "{\"\":1,\"\":1," MUST "}",
+                "{" MUST ",\"eighteen_characters\":1,\"eighteen_characters\":2}",
+        };
+        struct scanner **s = *state;
+        struct record r;
+
+        for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+                assert_int_equal(scan_own(s[0], bad[i], strlen(bad[i]), &r), -EINVAL);
+                assert_int_equal(scan_line(s[0], bad[i], strlen(bad[i]), &r), -EINVAL);
+        }
+}
+
+static void keys_that_look_like_fields_are_none(void **state)
+{
+        static const char line[] = "{" MUST ",\"valid_fr\":1,\"valid_fro\":2,\"valid_frod\":3,\"valid_from\":4,"
+                                   "\"valid_from_\":5,\"tas\":\"x\",\"tasks\":\"x\",\"\":7}";
+        struct scanner **s = *state;
+        struct record a = { 0 }, b = { 0 };
+
+        assert_int_equal(scan_own(s[0], line, strlen(line), &a), 0);
+        assert_int_equal(scan_json(s[1], line, strlen(line), &b), 0);
+        assert_same(&a, &b, line);
+        assert_int_equal(record_number(&a, FIELD_VALID_FROM), 4);
+        assert_false(record_has(&a, FIELD_TASK));
+}
+
+static void a_line_of_many_strange_keys_is_read(void **state)
+{
+        struct scanner **s = *state;
+        struct record r;
+        char line[2048];
+        int len = snprintf(line, sizeof(line), "{" MUST);
+
+        for (int i = 0; i < 40; i++)
+                len += snprintf(line + len, sizeof(line) - (size_t) len, ",\"strange%d\":%d", i, i);
+        len += snprintf(line + len, sizeof(line) - (size_t) len, ",\"task\":\"a\"}");
+        assert_int_equal(scan_line(s[0], line, (size_t) len, &r), 0);
+        assert_true(text_is(record_text(&r, FIELD_TASK), "a"));
+}
+
 static void the_reader_gives_long_and_unended_lines_as_such(void **state)
 {
         char path[] = "/tmp/onced-reader-XXXXXX";
@@ -266,6 +352,10 @@ int main(int argc, char **argv)
                 CASE(times_are_read_to_the_microsecond),
                 CASE(damaged_lines_are_read_alike_or_refused),
                 CASE(what_is_no_line_of_ours_is_refused),
+                CASE(every_byte_at_every_place_is_read_alike),
+                CASE(a_key_twice_is_refused_known_or_not),
+                CASE(keys_that_look_like_fields_are_none),
+                CASE(a_line_of_many_strange_keys_is_read),
                 CASE(the_reader_gives_long_and_unended_lines_as_such),
                 CASE(a_million_lines_are_read),
         };
