@@ -123,19 +123,20 @@ static size_t utf8_length(const unsigned char *p, size_t left)
         return n;
 }
 
+static bool json_is_plain(unsigned char c)
+{
+        return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 static void json_ascii(struct buf *b, unsigned char c)
 {
         switch (c) {
-        case '"':  buf_text(b, "\\\""); break;
-        case '\\': buf_text(b, "\\\\"); break;
-        case '\n': buf_text(b, "\\n"); break;
-        case '\r': buf_text(b, "\\r"); break;
-        case '\t': buf_text(b, "\\t"); break;
-        default:
-                if (c < 0x20 || c == 0x7f)
-                        buf_format(b, "\\u%04x", c);
-                else
-                        buf_char(b, (char) c);
+        case '"':  buf_add(b, "\\\"", 2); break;
+        case '\\': buf_add(b, "\\\\", 2); break;
+        case '\n': buf_add(b, "\\n", 2); break;
+        case '\r': buf_add(b, "\\r", 2); break;
+        case '\t': buf_add(b, "\\t", 2); break;
+        default:   buf_format(b, "\\u%04x", c);
         }
 }
 
@@ -149,23 +150,35 @@ static bool json_escapes(const unsigned char *p, size_t n, unsigned *ret_point)
                       : n == 3 && (*ret_point == 0x2028 || *ret_point == 0x2029 || *ret_point >= 0xfffe);
 }
 
+/* What goes as it is, is copied in spans: most texts are one. */
 void buf_json(struct buf *b, const char *text, size_t len)
 {
         const unsigned char *p = (const unsigned char *) text;
+        size_t from = 0;
 
         buf_char(b, '"');
         for (size_t i = 0; i < len;) {
+                if (json_is_plain(p[i])) {
+                        i++;
+                        continue;
+                }
                 size_t n = utf8_length(p + i, len - i);
                 unsigned point;
+                if (n > 1 && !json_escapes(p + i, n, &point)) {
+                        i += n;
+                        continue;
+                }
+                buf_add(b, p + from, i - from);
                 if (n == 1)
                         json_ascii(b, p[i]);
-                else if (n > 1 && json_escapes(p + i, n, &point))
-                        buf_format(b, "\\u%04x", point);
                 else if (n > 1)
-                        buf_add(b, p + i, n);
+                        buf_format(b, "\\u%04x", point);
                 else
                         buf_text(b, "\xef\xbf\xbd");
                 i += n ? n : 1;
+                from = i;
         }
+        if (from < len)
+                buf_add(b, p + from, len - from);
         buf_char(b, '"');
 }

@@ -97,6 +97,31 @@ static void any_bytes_become_valid_json(void **state)
         json_decref(v);
 }
 
+static void json_keeps_what_stands_between_escapes(void **state)
+{
+        static const struct {
+                const char *text, *json;
+        } cases[] = {
+                { "", "\"\"" },
+                { "plain", "\"plain\"" },
+                { "\"a\"", "\"\\\"a\\\"\"" },
+                { "a\\b\n\nc", "\"a\\\\b\\n\\nc\"" },
+                { "a\xc3\xa4\xff\xc3\xa4" "b\xc3", "\"a\xc3\xa4\xef\xbf\xbd\xc3\xa4" "b\xef\xbf\xbd\"" },
+                { "\x1f \x7e\x7f", "\"\\u001f ~\\u007f\"" },
+        };
+        _cleanup_(buf_done) struct buf b = BUF_EMPTY;
+
+        (void) state;
+        for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
+                buf_clear(&b);
+                buf_json(&b, cases[k].text, strlen(cases[k].text));
+                assert_string_equal(buf_string(&b), cases[k].json);
+        }
+        buf_clear(&b);
+        buf_json(&b, NULL, 0);
+        assert_string_equal(buf_string(&b), "\"\"");
+}
+
 /* U+2028 in a value of the configuration once came back from a dump as a line's end. */
 static void json_holds_nothing_that_ends_a_line_or_steers_a_terminal(void **state)
 {
@@ -343,6 +368,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(other_spellings_of_an_instant_are_read),
                 cmocka_unit_test(what_is_no_instant_is_refused),
                 cmocka_unit_test(any_bytes_become_valid_json),
+                cmocka_unit_test(json_keeps_what_stands_between_escapes),
                 cmocka_unit_test(json_holds_nothing_that_ends_a_line_or_steers_a_terminal),
                 cmocka_unit_test(a_buffer_hands_over_what_was_added),
                 cmocka_unit_test(a_heap_gives_the_smallest_first_after_any_change),
