@@ -264,32 +264,51 @@ def test_a_ledger_that_is_not_the_one_left_stops_the_start_until_recovered(node,
     assert n.start().stop() == 0, "and the next start asks for nothing"
 
 
-def test_a_ledger_put_back_from_a_copy_starts_nothing_again(node):
-    """The start after the copy lies within the grace of an instant that ran, and that the copy does not know."""
-    n = node({"workers": 2, "tasks": [noop(every="6s"), noop("d", "dedicated", "6s")]})
+def start_before_an_instant(n, task):
+    """Starts n so that an instant of `task`, which comes every 6 s, runs right after; gives that instant back."""
+    kit.wait_until(lambda: time.time() % 6 > 5.4, 7, "an instant is near")
+    n.start()
+    kit.wait_until(lambda: time.time() % 6 < 3, 2, "the instant has come")
+    return kit.wait_until(lambda: [p for p in runs_of(n, task) if p > time.time() * 1000 - 3000], 3, "it runs")[0]
+
+
+def assert_unknown_by_the_barrier(n, task, instant):
+    """n was started anew within the grace of `instant`, which had run, and which the ledger knows no more."""
+    assert time.time() * 1000 < instant + 5500, "too slow to show anything"
+    before = len(runs_of(n, task))
+    kit.wait_until(lambda: len(runs_of(n, task)) > before, 8, "the next instant runs")
+    assert len(runs_of(n, task)) == len(set(runs_of(n, task)))
+    assert faults.sql(n, "SELECT count(*) FROM record WHERE task = ? AND cause = 'barrier' AND planned = ?", task,
+                      instant) == [(1,)]
+
+
+@pytest.mark.parametrize("path", ["flock", "dedicated"])
+def test_a_ledger_put_back_from_a_copy_starts_nothing_again(node, path):
+    n = node({"workers": 2, "tasks": [noop("f", path, "6s")]})
     state = pathlib.Path(n.config["state_dir"])
     assert n.start().stop() == 0
     shutil.copy(state / "ledger.db", state / "copy")
-    kit.wait_until(lambda: time.time() % 6 > 5.5, 7, "an instant is near")
-    n.start()
-    kit.wait_until(lambda: time.time() % 6 < 3, 2, "the instant has come")
-    waits_for_next = kit.wait_until(lambda: [p for p in runs_of(n, "d") if p > time.time() * 1000 - 3000], 3, "it ran")
-    kit.wait_until(lambda: waits_for_next[0] in runs_of(n), 3, "it ran on both paths")
+    ran = start_before_an_instant(n, "f")
     assert n.stop() == 0
-    ran = {t: set(runs_of(n, t)) for t in "fd"}
     (state / "copy").rename(state / "ledger.db")
     for extra in ("ledger.db-wal", "ledger.db-shm"):
         (state / extra).unlink(missing_ok=True)
     n.start()
-    assert time.time() * 1000 < waits_for_next[0] + 5500, "too slow to show anything"
-    waits_for_word(n, "the ledger is an older copy")
-    for t in "fd":
-        kit.wait_until(lambda: set(runs_of(n, t)) > ran[t], 8, "the next instant runs")
+    assert_unknown_by_the_barrier(n, "f", ran)
+    assert "the ledger is an older copy" in n.text()
     assert n.stop() == 0
-    for t in "fd":
-        assert len(runs_of(n, t)) == len(set(runs_of(n, t)))
-        assert faults.sql(n, "SELECT count(*) FROM record WHERE task = ? AND cause = 'barrier' AND planned = ?", t,
-                          waits_for_next[0]) == [(1,)]
+
+
+@pytest.mark.parametrize("path", ["flock", "dedicated"])
+def test_a_recovered_ledger_starts_nothing_again(node, path):
+    n = node({"workers": 2, "tasks": [noop("f", path, "6s")]})
+    ran = start_before_an_instant(n, "f")
+    assert n.stop() == 0
+    missing(pathlib.Path(n.config["state_dir"]))
+    assert faults.recover(n, "--ledger", "--yes").returncode == 0
+    n.start()
+    assert_unknown_by_the_barrier(n, "f", ran)
+    assert n.stop() == 0
 
 
 def test_a_damaged_node_id_is_kept_until_recovered(node):
@@ -429,25 +448,18 @@ def test_another_boot_under_durability_process_starts_nothing_of_before(node, fo
     n = node({"workers": 2, "durability": "process",
               "tasks": [noop(every="6s"),
                         {"name": "long", "every": "1s", "timeout": "60s", "exec": ["/bin/sleep", "60"]}]}, env=f.env)
-    kit.wait_until(lambda: time.time() % 6 > 5.3, 7, "an instant is near")
-    n.start()
-    kit.wait_until(lambda: time.time() % 6 < 3, 2, "the instant has come")
-    ran = kit.wait_until(lambda: [p for p in runs_of(n) if p > time.time() * 1000 - 3000], 3, "it ran")
+    ran = start_before_an_instant(n, "f")
     kit.wait_until(lambda: runs_of(n, "long"), 5, "the long one runs")
     n.end()
     kit.wait_until(lambda: not kit.holders(n.config["state_dir"] + "/node.lock"), 10, "all of it is gone")
     # What a power loss takes: the newest commits, which never reached the disk.
-    faults.sql(n, "DELETE FROM record WHERE task = 'f' AND planned = ?", ran[0])
+    faults.sql(n, "DELETE FROM record WHERE task = 'f' AND planned = ?", ran)
     faults.sql(n, "UPDATE unit SET cursor = cursor - 6000 WHERE task = 'f'")
     f.set("boot 11111111-2222-3333-4444-555555555555")
     n.start()
-    assert time.time() * 1000 < ran[0] + 5500, "too slow to show anything"
-    waits_for_word(n, "went down without a clean stop, under durability process")
-    waits_for_runs(n, count=1)
+    assert_unknown_by_the_barrier(n, "f", ran)
+    assert "went down without a clean stop, under durability process" in n.text()
     assert n.stop(signal.SIGQUIT) in (0, 1)
-    assert len(runs_of(n)) == len(set(runs_of(n)))
-    assert faults.sql(n, "SELECT count(*) FROM record WHERE task = 'f' AND cause = 'barrier' AND planned = ?",
-                      ran[0]) == [(1,)]
     assert ("unknown", "power") in faults.sql(n, "SELECT state, cause FROM record WHERE task = 'long' ORDER BY planned")
 
 
@@ -473,6 +485,21 @@ def test_a_store_without_identity_halts_and_goes_on_when_a_person_accepts_it(nod
     assert n.stop() == 0
     assert set(sink.by_instant("r").values()) == {1}
     assert_once(n, codes=(0, 2, 3))
+
+
+def test_a_recovered_store_starts_nothing_again(node, redis):
+    n = node({"workers": 2, "redis": {"url": redis.url, "app": "t"}, "tasks": [noop("r", "redis", "6s")]})
+    ran = start_before_an_instant(n, "r")
+    redis.command("FLUSHALL")
+    assert faults.recover(n, "--store", "--yes").returncode == 0
+    assert n.stop() == 0
+    n.start()
+    assert time.time() * 1000 < ran + 5500, "too slow to show anything"
+    before = len(runs_of(n, "r"))
+    kit.wait_until(lambda: len(runs_of(n, "r")) > before, 8, "the next instant runs")
+    assert len(runs_of(n, "r")) == len(set(runs_of(n, "r")))
+    told = [l for l in n.lines() if l.get("cause") == "barrier" and l.get("first", ran) <= ran <= l.get("last", ran)]
+    assert told and n.stop() == 0
 
 
 def test_a_redis_cursor_ahead_or_lost_is_set_to_now(node, redis):
