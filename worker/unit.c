@@ -32,8 +32,10 @@ int job_init(struct job *j, const struct task *task, const char *node)
 
 void job_done(struct job *j)
 {
-        for (unsigned i = 0; i < j->unit_count; i++)
+        for (unsigned i = 0; i < j->unit_count; i++) {
+                free(j->units[i].lock_name);
                 watch_free(j->units[i].watch);
+        }
         free(j->units);
         j->units = NULL;
         j->unit_count = 0;

@@ -52,6 +52,7 @@ struct unit {
         bool registered;                 /* has a cursor in the ledger */
         bool claiming;                   /* one occurrence is being claimed: not in the agenda meanwhile */
         uint8_t moved;                   /* times in a row that the cursor was not where it was believed */
+        char *lock_name;                 /* owned; the run lock's file, known from the first try on, else NULL */
         struct watch *watch;             /* owned; a holder whose lease is being watched, or NULL */
 };
 

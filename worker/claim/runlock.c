@@ -24,13 +24,25 @@ int runlock_folder(const char *run_dir)
         return folder ? folder_make(folder, 0700) : -ENOMEM;
 }
 
-static int lock_path(const char *run_dir, const struct unit *u, char ret[PATH_MAX])
+/* Made once: the digest took most of the CPU time that a try costs outside the kernel. */
+static int name_lock(struct unit *u)
 {
         char text[UNIT_TEXT], name[DIGEST_TEXT];
 
+        if (u->lock_name)
+                return 0;
         unit_text(u->of->scope_key, u->of->task->name, u->shard, text);
         digest_hex(text, strlen(text), name);
-        int n = snprintf(ret, PATH_MAX, "%s/locks/%s", run_dir, name);
+        u->lock_name = strdup(name);
+        return u->lock_name ? 0 : -ENOMEM;
+}
+
+static int lock_path(const char *run_dir, struct unit *u, char ret[PATH_MAX])
+{
+        int r = name_lock(u);
+        if (r < 0)
+                return r;
+        int n = snprintf(ret, PATH_MAX, "%s/locks/%s", run_dir, u->lock_name);
         return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
@@ -50,7 +62,7 @@ static int lock_open(const char *run_dir, const char *path)
         return fd < 0 ? -errno : fd;
 }
 
-int runlock_take(const char *run_dir, const struct unit *u)
+int runlock_take(const char *run_dir, struct unit *u)
 {
         char path[PATH_MAX];
         int r = lock_path(run_dir, u, path);

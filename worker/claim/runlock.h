@@ -12,6 +12,6 @@ int runlock_folder(const char *run_dir);
 /* Tries to lock the unit's file without waiting. A descriptor to be closed, and never unlocked: LOCK_UN in any
  * copy would free it for all. -EWOULDBLOCK: another holds it. -ESTALE: the file is replaced again
  * and again behind us. Other -errno (out of descriptors, no locks): not "held by another". */
-int runlock_take(const char *run_dir, const struct unit *u);
+int runlock_take(const char *run_dir, struct unit *u);
 
 #endif
