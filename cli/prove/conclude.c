@@ -130,6 +130,19 @@ static int conclude(struct evidence *e)
         return r;
 }
 
+/* A state folder that was replaced, or recovered: the new ledger numbers from the beginning, and knows nothing of
+ * what was due before. */
+static void ledgers_part(struct evidence *e)
+{
+        for (size_t i = 0; i < e->plans_count; i++) {
+                struct plans *p = e->plans[i];
+                for (size_t k = 0; k < p->count; k++)
+                        if (plans_restart(p, k))
+                                p->list[k].until.ms =
+                                        evidence_ledger_end_ms(e, p->key, &p->list[k], &p->list[k + 1]);
+        }
+}
+
 int evidence_read(struct evidence *e)
 {
         _cleanup_(scanner_freep) struct scanner *scanner = scanner_new();
@@ -138,5 +151,9 @@ int evidence_read(struct evidence *e)
         /* Rosters add processes while this goes on; those have no files. */
         for (size_t i = 0; i < e->process_count && r == 0; i++)
                 r = evidence_verify(e, e->processes[i], scanner);
-        return r < 0 ? r : conclude(e);
+        if (r == 0)
+                r = conclude(e);
+        if (r == 0)
+                ledgers_part(e);
+        return r;
 }

@@ -171,26 +171,87 @@ static bool could_run(const struct process *p, const char *key, const struct pla
         return p->file_count > 0 && (plan->path != PATH_DEDICATED || p->led || p->kind == PROCESS_ALONE);
 }
 
-/* A process that has stopped says itself how far it came. One that was killed, or goes on, came as far as its
- * last line, and what was due just before that may have been left to be decided within its grace. While some
- * go on, the instants are judged that all of them have seen: logs copied one after the other do not lie then.
- */
+/* Lines wait for the end of a turn, and answers of a ledger for each other. */
+#define SLACK_MS 1000
+
+/* A process that takes nothing more says itself how far it came. One that was killed at work, or goes on, came as
+ * far as its last line, and what was due just before that may have been left to be decided within its grace. */
+static int64_t came_to_ms(const struct process *p, const struct plan *plan)
+{
+        if (!p->ceased)
+                return p->last_us / 1000 - plan_grace_ms(plan) - SLACK_MS;
+        return plan->path == PATH_REDIS ? p->ceased_group_ms : p->ceased_ms;
+}
+
+/* While some go on, the instants are judged that all of them have seen: logs copied one after the other do not
+ * lie then. */
 int64_t evidence_end_ms(const struct evidence *e, const char *key, const struct plan *plan)
 {
         int64_t end = INT64_MIN, open_end = INT64_MAX;
-        int64_t grace = plan_grace_ms(plan);
 
         for (size_t i = 0; i < e->process_count; i++) {
                 const struct process *p = e->processes[i];
                 if (!could_run(p, key, plan) || p->last_us == -FOREVER_US)
                         continue;
-                int64_t came = p->stopped ? p->ceased_ms : p->last_us / 1000 - grace;
+                int64_t came = came_to_ms(p, plan);
                 if (came > end)
                         end = came;
-                if (!p->ended && plan->path != PATH_DEDICATED && came < open_end)
+                if (!p->ended && !p->ceased && plan->path != PATH_DEDICATED && came < open_end)
                         open_end = came;
         }
         return open_end < end ? open_end : end;
+}
+
+/* Who used the first ledger ended before the second one's plan was made, or belongs to another node. When others
+ * saw both, a ledger was emptied under them. */
+int64_t evidence_ledger_end_ms(const struct evidence *e, const char *key, const struct plan *plan,
+                               const struct plan *next)
+{
+        int64_t end = INT64_MIN;
+
+        for (int pass = 0; pass < 2; pass++)
+                for (size_t i = 0; i < e->process_count; i++) {
+                        const struct process *p = e->processes[i];
+                        bool before = p->last_us / 1000 < next->valid_from.ms || strcmp(p->node, next->node) != 0;
+                        if (!could_run(p, key, plan) || p->last_us == -FOREVER_US)
+                                continue;
+                        if (pass == 0 && before && came_to_ms(p, plan) > end)
+                                end = came_to_ms(p, plan);
+                        if (pass == 1 && !before && (end == INT64_MIN || p->first_us / 1000 <= end))
+                                return next->valid_from.ms;
+                }
+        return end < next->valid_from.ms ? end : next->valid_from.ms;
+}
+
+int64_t evidence_node_from_us(const struct evidence *e, const char *node)
+{
+        int64_t from = FOREVER_US;
+
+        for (size_t i = 0; i < e->process_count; i++)
+                if (strcmp(e->processes[i]->node, node) == 0 && e->processes[i]->first_us < from)
+                        from = e->processes[i]->first_us;
+        return from;
+}
+
+int64_t evidence_node_to_us(const struct evidence *e, const char *node)
+{
+        int64_t to = -FOREVER_US;
+
+        for (size_t i = 0; i < e->process_count; i++)
+                if (strcmp(e->processes[i]->node, node) == 0 && e->processes[i]->last_us > to)
+                        to = e->processes[i]->last_us;
+        return to;
+}
+
+bool evidence_goes_on(const struct evidence *e, const char *key)
+{
+        for (size_t i = 0; i < e->process_count; i++) {
+                const struct process *p = e->processes[i];
+                if ((p->kind == PROCESS_WORKER || p->kind == PROCESS_ALONE) && p->file_count && !p->ended &&
+                    (!*key || strcmp(p->node, key) == 0))
+                        return true;
+        }
+        return false;
 }
 
 bool evidence_blind(const struct evidence *e, const char *key, int64_t from_us, int64_t to_us)

@@ -46,7 +46,8 @@ struct process {
         bool never_ready;       /* so the roster says: it asked for nothing */
         int64_t born_us, gone_us, ended_us;
         int exit_code, signal;
-        int64_t ceased_ms;
+        bool ceased;            /* it has said how far it came, for each ledger: */
+        int64_t ceased_ms, ceased_group_ms;
 };
 
 /* A stretch of time in which this node's tasks may have been started unseen. */
@@ -90,6 +91,17 @@ int evidence_read(struct evidence *e);
 /* Until when (exclusive, planned ms) instants of a task with this plan had to be decided by somebody whose
  * log is here. INT64_MIN: nobody could. */
 int64_t evidence_end_ms(const struct evidence *e, const char *key, const struct plan *plan);
+
+/* The same for a plan that another ledger's plan `next` follows: until when the first ledger was in use. */
+int64_t evidence_ledger_end_ms(const struct evidence *e, const char *key, const struct plan *plan,
+                               const struct plan *next);
+
+/* The first line of node `node`; FOREVER_US: there is none. */
+int64_t evidence_node_from_us(const struct evidence *e, const char *node);
+int64_t evidence_node_to_us(const struct evidence *e, const char *node);   /* and the last; -FOREVER_US */
+
+/* True when a process that runs tasks goes on. */
+bool evidence_goes_on(const struct evidence *e, const char *key);
 
 /* True when a run for `key` may have been started unseen within [from, to]. */
 bool evidence_blind(const struct evidence *e, const char *key, int64_t from_us, int64_t to_us);

@@ -1,4 +1,8 @@
-/* Lines in: each finds its unit and occurrence. Attempts that were not granted are only counted. */
+/* The judge: units, rows and notes, and where each line goes. What counts as what:
+ * an instant is due when a plan has it and it lies in the judged window, from the first line there is to the time
+ * up to which every instant is known to have been somebody's to decide. A run is a run line, unless its end says
+ * that nothing was started after all (failed: not_sent, log): that is no run, by whatever runner, and a failure.
+ * Each due instant is in one column only: run once, twice, not run for a reason, or missed. */
 #include "cli/prove/judge.h"
 
 #include <errno.h>
@@ -33,6 +37,7 @@ static void unit_free(struct unit *u)
         free(u->task);
         free(u->key);
         free(u->open);
+        free(u->counted);
         spans_done(&u->ran);
         spans_done(&u->covered);
         spans_done(&u->doubled);
@@ -114,7 +119,10 @@ static struct unit *unit_new(struct judge *j, const char *task, const char *key,
         u->plans = evidence_plans(j->evidence, task, key);
         if (u->task && u->key && u->plans) {
                 const struct plans *p = u->plans;
+                int64_t node_ms = *key ? evidence_node_from_us(j->evidence, key) / 1000 : INT64_MIN;
                 u->end_ms = p->count ? evidence_end_ms(j->evidence, key, &p->list[p->count - 1]) : INT64_MIN;
+                u->from_ms = node_ms > j->from_ms ? node_ms : j->from_ms;
+                u->down_ms = INT64_MIN;
                 return u;
         }
         unit_free(u);
@@ -158,7 +166,7 @@ enum path unit_path(const struct unit *u, int64_t planned_ms, enum path otherwis
 }
 
 /* The open occurrence this line is about; made if it is not there. */
-static struct occurrence *occurrence_of(struct judge *j, struct unit *u, const struct record *r, bool manual)
+struct occurrence *unit_occurrence(struct judge *j, struct unit *u, const struct record *r, bool manual)
 {
         int64_t planned = record_number(r, FIELD_PLANNED);
         struct text occ = record_text(r, FIELD_OCC);
@@ -182,6 +190,11 @@ static struct occurrence *occurrence_of(struct judge *j, struct unit *u, const s
         return &u->open[i];
 }
 
+int judge_no_room(const struct judge *j)
+{
+        return j->open == OPEN_MAX ? -E2BIG : -ENOMEM;
+}
+
 static int fold(struct judge *j, struct unit *u, int64_t frontier_ms)
 {
         size_t kept = 0;
@@ -198,195 +211,6 @@ static int fold(struct judge *j, struct unit *u, int64_t frontier_ms)
         }
         u->open_count = kept;
         return r;
-}
-
-static uint64_t fence_of(const struct record *r)
-{
-        struct text t = record_text(r, FIELD_FENCE);
-        uint64_t v = 0;
-
-        for (size_t i = 0; i < t.len && i < 19; i++) {
-                if (t.at[i] < '0' || t.at[i] > '9')
-                        return 0;
-                v = v * 10 + (uint64_t) (t.at[i] - '0');
-        }
-        return v;
-}
-
-struct taking {
-        struct judge *j;
-        const struct process *p;
-        const struct record *r;
-        struct unit *u;
-        struct row *row;
-        enum path path;
-        bool manual;
-        int64_t planned_ms;
-};
-
-static int no_room(const struct judge *j)
-{
-        return j->open == OPEN_MAX ? -E2BIG : -ENOMEM;
-}
-
-static int take_attempt(struct taking *t)
-{
-        int out = text_index(record_text(t->r, FIELD_OUT), outcome_names);
-
-        t->row->attempts++;
-        if (out < 0 || out >= OUTCOME_COUNT_)
-                return 0;
-        t->row->outcomes[out]++;
-        if (out != OUTCOME_GRANTED || t->path == PATH_NONE)
-                return 0;
-        uint64_t fence = fence_of(t->r);
-        t->row->fences += fence > 0;
-        enum past past = t->manual ? PAST_NONE : unit_past(t->u, t->planned_ms);
-        if (past == PAST_FORGOTTEN)
-                return 0;
-        if (past == PAST_RAN)
-                return judge_note(
-                        t->j, "%s: instant %lld was granted again to %s (line %llu) after it had run",
-                        t->u->task, (long long) t->planned_ms, t->p->name, (unsigned long long) t->r->n);
-        struct occurrence *o = occurrence_of(t->j, t->u, t->r, t->manual);
-        if (!o)
-                return no_room(t->j);
-        o->two_fences |= o->granted && o->fence != fence;
-        o->granted = true;
-        o->fence = fence;
-        o->path = t->path;
-        o->last_process = t->p->index;
-        return 0;
-}
-
-static int take_run(struct taking *t)
-{
-        struct run_ref ref = { t->p->index, t->r->n, t->r->t_us, t->r->b_ns };
-
-        if (t->manual)
-                t->row->manual++;
-        else
-                t->row->runs++;
-        if (row_source(t->row, t->p->index) < 0 ||
-            (!t->manual && row_late(t->row, t->r->t_us - t->planned_ms * 1000) < 0))
-                return -ENOMEM;
-        if (!t->manual && unit_past(t->u, t->planned_ms) != PAST_NONE)
-                return t->path == PATH_NONE ? 0 : unit_ran_again(t->j, t->u, t->row, t->p, t->r);
-        struct occurrence *o = occurrence_of(t->j, t->u, t->r, t->manual);
-        if (!o)
-                return no_room(t->j);
-        if (++o->runs == 1)
-                o->first = ref;
-        else
-                o->second = ref;
-        o->path = t->path;
-        o->last_process = t->p->index;
-        return 0;
-}
-
-/* An end that was told in place of a dead process, of what is settled already without a run: by another who told
- * it, or by the dead one itself. */
-static bool told_again(const struct taking *t)
-{
-        if (!record_has(t->r, FIELD_OF) || !spans_has(&t->u->covered, t->planned_ms))
-                return false;
-        for (size_t i = t->u->open_count; i > 0 && t->u->open[i - 1].planned_ms >= t->planned_ms; i--)
-                if (t->u->open[i - 1].planned_ms == t->planned_ms)
-                        return false;
-        return true;
-}
-
-static int take_finish(struct taking *t)
-{
-        int state = text_index(record_text(t->r, FIELD_STATE), state_names);
-        int cause = text_index(record_text(t->r, FIELD_CAUSE), cause_names);
-        int result = text_index(record_text(t->r, FIELD_RESULT), result_names);
-
-        if (state < 0 || state >= STATE_COUNT_)
-                return 0;
-        bool settled = !t->manual && unit_past(t->u, t->planned_ms) != PAST_NONE;
-        if (settled && t->path != PATH_NONE)
-                return 0;               /* a second end: the first one is what the ledger keeps */
-        if (!t->manual && told_again(t))
-                return 0;
-        struct occurrence *o = settled ? NULL : occurrence_of(t->j, t->u, t->r, t->manual);
-        if (!settled && !o)
-                return no_room(t->j);
-        if (o && o->final && t->path != PATH_NONE)
-                return 0;
-        t->row->finals[state]++;
-        if (result > 0 && result < RESULT_COUNT_)
-                t->row->results[result]++;
-        if (!o)
-                return 0;
-        if (o->runs == 0)
-                o->path = t->path;
-        o->final = true;
-        o->state = (enum state) state;
-        o->cause = cause > 0 && cause < CAUSE_COUNT_ ? (enum cause) cause : CAUSE_NONE;
-        o->by_other = record_has(t->r, FIELD_OF);
-        o->run_us = record_number(t->r, FIELD_RUN_US);
-        o->last_process = t->p->index;
-        return 0;
-}
-
-/* Instants of `s` in (after, upto]. */
-static uint64_t count_in(const struct unit *u, const struct spans *s, int64_t after_ms, int64_t upto_ms)
-{
-        uint64_t count = 0;
-
-        for (size_t i = spans_find(s, after_ms + 1); i < s->count && s->list[i].first <= upto_ms; i++) {
-                const struct span *p = &s->list[i];
-                count += plans_count(u->plans, u->shard,
-                                     (struct instant) { p->first - 1 > after_ms ? p->first - 1 : after_ms },
-                                     (struct instant) { p->last < upto_ms ? p->last : upto_ms });
-        }
-        return count;
-}
-
-/* Instants in (after, upto] that no record has given up before. One range may be told twice, by its author and by
- * those who feared that he had died before he could: that is one fact. */
-static uint64_t count_given_up(const struct unit *u, int64_t after_ms, int64_t upto_ms)
-{
-        struct instant after = { after_ms }, upto = { upto_ms };
-        uint64_t all = plans_count(u->plans, u->shard, after, upto);
-
-        if (unit_path(u, upto_ms, PATH_COUNT_) == PATH_NONE)
-                return all;              /* each process gives up its own */
-        uint64_t covered = count_in(u, &u->covered, after_ms, upto_ms);
-        uint64_t ran = count_in(u, &u->ran, after_ms, upto_ms);
-        return all - (covered > ran ? covered - ran : 0);
-}
-
-/* A range record: it covers its instants, those of the window are counted. */
-static int take_range(struct judge *j, struct unit *u, const struct record *r)
-{
-        struct instant first = { record_number(r, FIELD_FIRST) }, last = { record_number(r, FIELD_LAST) };
-        int cause = text_index(record_text(r, FIELD_CAUSE), cause_names);
-
-        if (first.ms < j->options.since_ms)
-                first.ms = j->options.since_ms;
-        if (last.ms >= j->options.until_ms)
-                last.ms = j->options.until_ms - 1;
-        if (first.ms > last.ms)
-                return 0;
-        struct row *row = judge_row(j, u->task, unit_path(u, last.ms, PATH_COUNT_));
-        if (!row)
-                return -ENOMEM;
-        int64_t after, upto;
-        uint64_t count = 0;
-        if (unit_window(j, u, &after, &upto) && last.ms > after)
-                count = count_given_up(u, first.ms - 1 > after ? first.ms - 1 : after, last.ms);
-        if (cause > 0 && cause < CAUSE_COUNT_)
-                row->given_up[cause] += count;
-        if (r->e == EVENT_MISS)
-                row->recorded_missed += count;
-        else if (cause == CAUSE_OVERLAP || cause == CAUSE_QUEUE_FULL)
-                row->dropped += count;
-        else
-                row->skipped += count;
-        int e = unit_count(j, u, first.ms - 1, last.ms, VERDICT_EXPLAINED);
-        return e < 0 ? e : spans_add(&u->covered, first.ms, last.ms, unit_empty_between, u);
 }
 
 static bool wanted(const struct judge *j, struct text task)
@@ -417,7 +241,7 @@ int judge_take(struct judge *j, const struct process *p, const struct record *r,
         if (range)
                 return take_range(j, t.u, r);
         int path = text_index(record_text(r, FIELD_PATH), path_names);
-        t.path = path >= 0 ? (enum path) path : unit_path(t.u, t.planned_ms, PATH_COUNT_);
+        t.path = unit_path(t.u, t.planned_ms, path >= 0 ? (enum path) path : PATH_COUNT_);
         t.row = judge_row(j, t.u->task, t.path);
         if (!t.row)
                 return -ENOMEM;

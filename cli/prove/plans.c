@@ -1,5 +1,5 @@
 /* Plans of one task in order. The same plan is said by several processes and again in every file: it is kept
- * once, valid from the earliest time anybody gave. */
+ * once. One revision that is valid from two times comes from two ledgers, as when a state folder was replaced. */
 #include "cli/prove/plans.h"
 
 #include <errno.h>
@@ -41,6 +41,7 @@ static int plan_read(const struct record *r, struct plan *ret)
         if (path < 0 || shards < 1 || shards > SHARDS_MAX || !record_has(r, FIELD_VALID_FROM))
                 return -EINVAL;
         *ret = (struct plan) {
+                .until = { INT64_MAX },
                 .path = (enum path) path,
                 .computable = true,
                 .competes =
@@ -88,19 +89,21 @@ static int place(struct plans *p, const struct plan *n)
         return 0;
 }
 
-int plans_add(struct plans *p, const struct record *r)
+int plans_add(struct plans *p, const struct record *r, const char *node)
 {
         struct plan n;
 
         int e = plan_read(r, &n);
         if (e < 0)
                 return e;
+        n.node = node;
         p->unknown_kind |= !n.computable;
         for (size_t i = 0; i < p->count; i++) {
                 struct plan *o = &p->list[i];
                 if (o->rev != n.rev)
                         continue;
-                if (same_definition(o, &n)) {
+                if (same_definition(o, &n) &&
+                    (n.path == PATH_NONE || n.valid_from.ms == o->valid_from.ms)) {
                         if (n.valid_from.ms >= o->valid_from.ms)
                                 return 0;
                         memmove(o, o + 1, (p->count - i - 1) * sizeof(*o));
@@ -132,6 +135,25 @@ int64_t plan_grace_ms(const struct plan *p)
         return GRACE_DEFAULT_MS;
 }
 
+bool plans_restart(const struct plans *p, size_t i)
+{
+        return i + 1 < p->count && p->list[i].path != PATH_NONE && p->list[i + 1].path != PATH_NONE &&
+               p->list[i + 1].rev <= p->list[i].rev && p->list[i + 1].valid_from.ms > p->list[i].valid_from.ms;
+}
+
+bool plans_part(const struct plans *p, size_t i, struct instant *after, struct instant *upto)
+{
+        const struct plan *plan = &p->list[i];
+
+        if (plan->valid_from.ms > after->ms)
+                *after = plan->valid_from;
+        if (i + 1 < p->count && p->list[i + 1].valid_from.ms < upto->ms)
+                *upto = p->list[i + 1].valid_from;
+        if (plan->until.ms < upto->ms)
+                *upto = plan->until;
+        return after->ms < upto->ms;
+}
+
 uint64_t plans_count(const struct plans *p, unsigned shard, struct instant after, struct instant upto)
 {
         uint64_t sum = 0;
@@ -140,11 +162,7 @@ uint64_t plans_count(const struct plans *p, unsigned shard, struct instant after
                 const struct plan *plan = &p->list[i];
                 struct instant from = after, to = upto;
 
-                if (plan->valid_from.ms > from.ms)
-                        from = plan->valid_from;
-                if (i + 1 < p->count && p->list[i + 1].valid_from.ms < to.ms)
-                        to = p->list[i + 1].valid_from;
-                if (plan->competes && plan->computable && shard < plan->shards && from.ms < to.ms)
+                if (plans_part(p, i, &from, &to) && plan->competes && plan->computable && shard < plan->shards)
                         sum += schedule_count(&plan->schedule, from, to);
                 if (plan->valid_from.ms <= after.ms)
                         break;

@@ -23,6 +23,8 @@ struct plan {
         unsigned shards;
         uint64_t rev;
         struct instant valid_from;  /* instants after it, up to the next plan's */
+        struct instant until;       /* and up to here, when the next one is another ledger's */
+        const char *node;           /* of the process that said it first; borrowed from its process */
 };
 
 struct plans {
@@ -36,8 +38,14 @@ struct plans {
 struct plans *plans_new(const char *task, const char *key);
 struct plans *plans_free(struct plans *p);
 
-/* Adds what a plan line says. 0, -EINVAL: the line makes no sense, -ENOMEM. */
-int plans_add(struct plans *p, const struct record *r);
+/* Adds what a plan line of node `node` says. 0, -EINVAL: the line makes no sense, -ENOMEM. */
+int plans_add(struct plans *p, const struct record *r, const char *node);
+
+/* True when plan i + 1 was numbered by another ledger than plan i: revisions of one ledger only grow. */
+bool plans_restart(const struct plans *p, size_t i);
+
+/* Cuts (after, upto] to what plan i is for; false when nothing is left. */
+bool plans_part(const struct plans *p, size_t i, struct instant *after, struct instant *upto);
 
 /* The plan an instant falls under; the first one also for earlier instants. NULL without plans. */
 const struct plan *plans_at(const struct plans *p, struct instant i);

@@ -31,6 +31,56 @@ static int failed(int error)
         return EXIT_OS;
 }
 
+static int by_text(const void *a, const void *b)
+{
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+#define TASKS_NAMED 20
+
+static void tasks_print(const struct evidence *e, FILE *out)
+{
+        char **names = calloc(e->plans_count + 1, sizeof(*names));
+        size_t count = 0, shown = 0;
+
+        for (size_t i = 0; names && i < e->plans_count; i++)
+                names[count++] = e->plans[i]->task;
+        if (count)
+                qsort(names, count, sizeof(*names), by_text);
+        for (size_t i = 0; i < count; i++) {
+                if (i > 0 && strcmp(names[i], names[i - 1]) == 0)
+                        continue;
+                if (shown++ < TASKS_NAMED)
+                        (void) fprintf(out, "%s%s", shown > 1 ? ", " : "", names[i]);
+        }
+        if (shown > TASKS_NAMED)
+                (void) fprintf(out, " and %zu more", shown - TASKS_NAMED);
+        if (count == 0)
+                (void) fputs("none at all", out);
+        free(names);
+}
+
+/* A slip in a name must not look like a task of which nothing is known. Logs without any plan have their report. */
+static int tasks_check(const struct prove_options *o, const struct evidence *e, const struct judge *j)
+{
+        for (size_t i = 0; i < o->judge.task_count; i++) {
+                const char *task = o->judge.tasks[i];
+                bool found = e->plans_count == 0;
+
+                for (size_t k = 0; k < e->plans_count && !found; k++)
+                        found = strcmp(e->plans[k]->task, task) == 0;
+                for (size_t k = 0; k < j->row_count && !found; k++)
+                        found = strcmp(j->rows[k]->task, task) == 0;
+                if (found)
+                        continue;
+                (void) fprintf(stderr, "onced prove: these logs have no task %s; they have ", task);
+                tasks_print(e, stderr);
+                (void) fputc('\n', stderr);
+                return EXIT_USAGE;
+        }
+        return 0;
+}
+
 static int prove(const struct prove_options *o, char **paths, size_t count)
 {
         _cleanup_(evidence_freep) struct evidence *e = evidence_new();
@@ -49,6 +99,9 @@ static int prove(const struct prove_options *o, char **paths, size_t count)
                 r = judge_end(j);
         if (r < 0)
                 return failed(r);
+        r = tasks_check(o, e, j);
+        if (r)
+                return r;
         if (o->json) {
                 struct buf b = BUF_EMPTY;
                 report_json(&b, e, j);
@@ -107,6 +160,8 @@ static int options_read(int argc, char **argv, struct prove_options *o)
                         return usage_error("prove", "there is no option %s", argv[optind - 1]);
                 }
         }
+        if (r == 0 && o->judge.since_ms >= o->judge.until_ms)
+                return usage_error("prove", "--since is not before --until: nothing lies between");
         if (r == 0 && optind == argc)
                 return usage_error("prove", "which logs? Give trigger files or their folder");
         return r;

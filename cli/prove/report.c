@@ -1,4 +1,4 @@
-/* The table: one row a task, then what is worth a sentence, then one line with the verdict. */
+/* The report for people: the table, then what is worth a sentence, then one line with the verdict. */
 #include "cli/prove/report.h"
 
 #include <inttypes.h>
@@ -6,6 +6,7 @@
 
 #include "cli/prove/evidence.h"
 #include "cli/prove/judge.h"
+#include "cli/prove/columns.h"
 #include "common/clock.h"
 #include "common/exits.h"
 
@@ -45,7 +46,8 @@ int report_exit(const struct evidence *e, const struct judge *j)
 void report_row_verdict(const struct row *r, char *ret, size_t room)
 {
         unsigned n = row_multiple(r);
-        const char *word, *why = n && row_sources(r) >= n ? " (runs once per process)" : "";
+        const char *failed = row_all_failed(r) ? ", every run failed" : "";
+        const char *why = n && row_sources(r) >= n ? " (runs once per process)" : "", *word;
         bool any;
         enum verdict v = row_verdict(r, &any);
 
@@ -57,106 +59,9 @@ void report_row_verdict(const struct row *r, char *ret, size_t room)
                 word = any ? verdict_names[v] : "-";
         }
         if (n)
-                (void) snprintf(ret, room, "%s x%u%s", word, n, why);
+                (void) snprintf(ret, room, "%s x%u%s%s", word, n, why, failed);
         else
-                (void) snprintf(ret, room, "%s", word);
-}
-
-static void late_text(int64_t us, char ret[16])
-{
-        if (us < 0)
-                (void) snprintf(ret, 16, "-");
-        else if (us < 1000)
-                (void) snprintf(ret, 16, "%" PRId64 "us", us);
-        else if (us < 1000000)
-                (void) snprintf(ret, 16, "%.1fms", (double) us / 1e3);
-        else
-                (void) snprintf(ret, 16, "%.1fs", (double) us / 1e6);
-}
-
-static const char *path_word(enum path p)
-{
-        return p < PATH_COUNT_ ? path_names[p] : "?";
-}
-
-#define COLUMNS 16
-
-struct cells {
-        char text[COLUMNS][160];
-};
-
-static const char *const heads[COLUMNS] = {
-        "TASK", "PATH", "SCHEDULE", "DUE", "RUNS", "DONE", "DROPPED", "SKIPPED", "INTERRUPTED", "UNKNOWN",
-        "TWICE", "MISSED", "LATE p50", "p99", "max", "VERDICT",
-};
-
-static void number(char ret[160], uint64_t n)
-{
-        (void) snprintf(ret, 160, "%" PRIu64, n);
-}
-
-static void cells_fill(const struct row *r, struct cells *c)
-{
-        char late[16];
-
-        (void) snprintf(c->text[0], 160, "%s", r->task);
-        (void) snprintf(c->text[1], 160, "%s", path_word(r->path));
-        (void) snprintf(c->text[2], 160, "%s", *r->when ? r->when : "-");
-        number(c->text[3], r->expected + r->extra);
-        number(c->text[4], r->runs + r->manual);
-        number(c->text[5], r->results[RESULT_DONE]);
-        number(c->text[6], r->dropped);
-        number(c->text[7], r->skipped + r->recorded_missed);
-        number(c->text[8], r->finals[STATE_INTERRUPTED]);
-        number(c->text[9], r->finals[STATE_UNKNOWN]);
-        number(c->text[10], r->verdicts[VERDICT_DUPLICATE]);
-        number(c->text[11], r->verdicts[VERDICT_MISSED]);
-        late_text(row_late_us(r, 0.5), late);
-        (void) snprintf(c->text[12], 160, "%s", late);
-        late_text(row_late_us(r, 0.99), late);
-        (void) snprintf(c->text[13], 160, "%s", late);
-        late_text(r->late_count ? r->late_max_us : -1, late);
-        (void) snprintf(c->text[14], 160, "%s", late);
-        report_row_verdict(r, c->text[15], 160);
-}
-
-static void row_print(FILE *out, const char *const *texts, const size_t widths[COLUMNS])
-{
-        for (size_t i = 0; i < COLUMNS; i++) {
-                bool left = i < 3 || i == COLUMNS - 1;
-                int width = i == COLUMNS - 1 ? 0 : (int) widths[i];
-                (void) fprintf(out, left ? "%s%-*s" : "%s%*s", i ? "  " : "", width, texts[i]);
-        }
-        (void) fputc('\n', out);
-}
-
-static void cells_print(FILE *out, const struct cells *c, const size_t widths[COLUMNS])
-{
-        const char *texts[COLUMNS];
-
-        for (size_t i = 0; i < COLUMNS; i++)
-                texts[i] = c->text[i];
-        row_print(out, texts, widths);
-}
-
-static void table_print(FILE *out, const struct judge *j)
-{
-        size_t widths[COLUMNS];
-        struct cells c;
-
-        for (size_t k = 0; k < COLUMNS; k++)
-                widths[k] = strlen(heads[k]);
-        for (size_t i = 0; i < j->row_count; i++) {
-                cells_fill(j->rows[i], &c);
-                for (size_t k = 0; k < COLUMNS; k++)
-                        if (strlen(c.text[k]) > widths[k])
-                                widths[k] = strlen(c.text[k]);
-        }
-        row_print(out, heads, widths);
-        for (size_t i = 0; i < j->row_count; i++) {
-                cells_fill(j->rows[i], &c);
-                cells_print(out, &c, widths);
-        }
+                (void) snprintf(ret, room, "%s%s", word, failed);
 }
 
 static void head_print(FILE *out, const struct evidence *e, const struct judge *j)
@@ -192,12 +97,105 @@ static void findings_print(FILE *out, const struct row *r)
                 (void) fputc('\n', out);
 }
 
-static void given_up_print(FILE *out, const struct row *r)
+static const char *cause_word(unsigned cause)
 {
-        for (unsigned c = 1; c < CAUSE_COUNT_; c++)
+        return *cause_names[cause] ? cause_names[cause] : "no cause given";
+}
+
+static void causes_print(FILE *out, const struct row *r)
+{
+        for (unsigned c = 0; c < CAUSE_COUNT_; c++)
                 if (r->given_up[c])
                         (void) fprintf(out, "%s: %" PRIu64 " not run: %s\n", r->task, r->given_up[c],
-                                       cause_names[c]);
+                                       cause_word(c));
+        for (unsigned c = 0; c < CAUSE_COUNT_; c++) {
+                bool unsent = c == CAUSE_NOT_SENT || c == CAUSE_LOG;
+                if (r->failed_by[c])
+                        (void) fprintf(out, "%s: %" PRIu64 " failed: %s%s\n", r->task, r->failed_by[c],
+                                       cause_word(c), unsent ? " (not started)" : "");
+        }
+        if (row_all_failed(r))
+                (void) fprintf(out, "%s: every run failed\n", r->task);
+}
+
+static void span_text(int64_t from_ms, int64_t upto_ms, char ret[2 * STAMP_TEXT + 8])
+{
+        char from[STAMP_TEXT], upto[STAMP_TEXT];
+
+        instant_text((struct instant) { from_ms }, from);
+        instant_text((struct instant) { upto_ms }, upto);
+        (void) snprintf(ret, 2 * STAMP_TEXT + 8, "%s to %s", from, upto);
+}
+
+/* What is in no column. */
+static void beside_print(FILE *out, const struct row *r)
+{
+        char span[2 * STAMP_TEXT + 8];
+
+        if (r->manual)
+                (void) fprintf(out, "%s: %" PRIu64 " more run%s, by hand\n", r->task, r->manual,
+                               r->manual == 1 ? "" : "s");
+        if (!r->between)
+                return;
+        span_text(r->between_from_ms, r->between_upto_ms, span);
+        (void) fprintf(out, "%s: not judged: %" PRIu64 " instant%s from %s: then another ledger began, which knows "
+                            "nothing of them\n", r->task, r->between, r->between == 1 ? "" : "s", span);
+}
+
+#define TASKS_NAMED 5
+
+/* The names of tasks that one line is about, one after the other; then how many more there are. */
+static void name_print(FILE *out, const struct row *r, size_t *count)
+{
+        if ((*count)++ < TASKS_NAMED)
+                (void) fprintf(out, "%s%s", *count > 1 ? ", " : "", r->task);
+}
+
+static void more_print(FILE *out, size_t count)
+{
+        if (count > TASKS_NAMED)
+                (void) fprintf(out, " and %zu more", count - TASKS_NAMED);
+}
+
+/* One line a reason: mostly all tasks have the same. */
+static void unjudged_print(FILE *out, const struct judge *j, enum unjudged why)
+{
+        int64_t from = INT64_MAX, upto = INT64_MIN;
+        char span[2 * STAMP_TEXT + 8];
+        size_t count = 0;
+
+        for (size_t i = 0; i < j->row_count; i++) {
+                const struct row *r = j->rows[i];
+                if (r->unjudged != why)
+                        continue;
+                from = r->unjudged_from_ms < from ? r->unjudged_from_ms : from;
+                upto = r->unjudged_upto_ms > upto ? r->unjudged_upto_ms : upto;
+                name_print(out, r, &count);
+        }
+        if (count == 0)
+                return;
+        more_print(out, count);
+        span_text(from, upto, span);
+        (void) fprintf(out, ": not judged: from %s (%s)%s\n", span, unjudged_names[why],
+                       why == UNJUDGED_RUNNING ? "" : "; the next start names them");
+}
+
+/* Nearly every first start has some: instants within the grace of it are run, and come before the plan. */
+static void outside_print(FILE *out, const struct judge *j)
+{
+        uint64_t runs = 0;
+        size_t count = 0;
+
+        for (size_t i = 0; i < j->row_count; i++) {
+                if (j->rows[i]->outside)
+                        name_print(out, j->rows[i], &count);
+                runs += j->rows[i]->outside;
+        }
+        if (count == 0)
+                return;
+        more_print(out, count);
+        (void) fprintf(out, ": %" PRIu64 " more run%s, before or after what is judged\n", runs,
+                       runs == 1 ? "" : "s");
 }
 
 static void list_print(FILE *out, const char *title, char *const *texts, size_t count, size_t dropped,
@@ -217,7 +215,7 @@ static void list_print(FILE *out, const char *title, char *const *texts, size_t 
 static void verbose_print(FILE *out, const struct row *r)
 {
         (void) fprintf(out, "%s (%s): attempts %" PRIu64 ", run by %u of the processes;", r->task,
-                       path_word(r->path), r->attempts, row_sources(r));
+                       columns_path(r->path), r->attempts, row_sources(r));
         for (unsigned o = 0; o < OUTCOME_COUNT_; o++)
                 if (r->outcomes[o])
                         (void) fprintf(out, " %s %" PRIu64, outcome_names[o], r->outcomes[o]);
@@ -243,7 +241,7 @@ static void verdict_print(FILE *out, const struct evidence *e, const struct judg
         for (size_t i = 0; i < j->row_count; i++) {
                 plain += j->rows[i]->path == PATH_NONE;
                 for (unsigned v = 0; v < VERDICT_COUNT_; v++)
-                        sums[v] += j->rows[i]->verdicts[v];
+                        sums[v] += j->rows[i]->verdicts[v] + j->rows[i]->beside[v];
         }
         (void) fprintf(out, "\n");
         for (unsigned v = 0; v < VERDICT_COUNT_; v++) {
@@ -265,7 +263,7 @@ void report_table(FILE *out, const struct evidence *e, const struct judge *j, bo
         head_print(out, e, j);
         (void) fputc('\n', out);
         if (j->row_count)
-                table_print(out, j);
+                columns_print(out, j);
         else
                 (void) fprintf(out, "no task in these logs\n");
         for (size_t i = 0; i < j->row_count && verbose; i++) {
@@ -275,8 +273,12 @@ void report_table(FILE *out, const struct evidence *e, const struct judge *j, bo
         }
         for (size_t i = 0; i < j->row_count; i++) {
                 findings_print(out, j->rows[i]);
-                given_up_print(out, j->rows[i]);
+                causes_print(out, j->rows[i]);
+                beside_print(out, j->rows[i]);
         }
+        outside_print(out, j);
+        for (unsigned w = UNJUDGED_NOTHING + 1; w < UNJUDGED_COUNT_; w++)
+                unjudged_print(out, j, (enum unjudged) w);
         list_print(out, "What does not fit:", j->notes, j->note_count, j->notes_dropped, verbose);
         list_print(out, "What is wrong with the logs:", e->troubles, e->trouble_count, e->troubles_dropped,
                    verbose);

@@ -42,6 +42,32 @@ static void per_instant(struct buf *b, const struct row *r)
                    row_multiple(r));
 }
 
+static void span(struct buf *b, const char *key, int64_t from_ms, int64_t upto_ms)
+{
+        char when[STAMP_TEXT];
+
+        buf_format(b, ",\"%s\":{", key);
+        instant_text((struct instant) { from_ms }, when);
+        text(b, "from", when);
+        buf_char(b, ',');
+        instant_text((struct instant) { upto_ms }, when);
+        text(b, "to", when);
+}
+
+static void not_judged(struct buf *b, const struct row *r)
+{
+        if (r->unjudged) {
+                span(b, "not_judged", r->unjudged_from_ms, r->unjudged_upto_ms);
+                buf_char(b, ',');
+                text(b, "why", unjudged_names[r->unjudged]);
+                buf_char(b, '}');
+        }
+        if (r->between) {
+                span(b, "between_ledgers", r->between_from_ms, r->between_upto_ms);
+                buf_format(b, ",\"instants\":%" PRIu64 "}", r->between);
+        }
+}
+
 static void row_json(struct buf *b, const struct row *r)
 {
         char verdict[160];
@@ -60,23 +86,32 @@ static void row_json(struct buf *b, const struct row *r)
         buf_char(b, ',');
         text(b, "summary", verdict);
         buf_format(b,
-                   ",\"expected\":%" PRIu64 ",\"planned\":%" PRIu64 ",\"executions\":%" PRIu64
-                   ",\"manual\":%" PRIu64 ",\"done\":%" PRIu64 ",\"noop\":%" PRIu64,
-                   r->expected, r->expected + r->extra, r->runs, r->manual, r->results[RESULT_DONE],
-                   r->results[RESULT_NOOP]);
+                   ",\"expected\":%" PRIu64 ",\"once\":%" PRIu64 ",\"runs\":%" PRIu64 ",\"outside\":%" PRIu64
+                   ",\"executions\":%" PRIu64 ",\"manual\":%" PRIu64 ",\"done\":%" PRIu64 ",\"noop\":%" PRIu64,
+                   r->expected, r->once, r->runs, r->outside, r->runs + r->outside, r->manual,
+                   r->results[RESULT_DONE], r->results[RESULT_NOOP]);
+        buf_format(b,
+                   ",\"failed\":%" PRIu64 ",\"failed_unstarted\":%" PRIu64 ",\"interrupted_unstarted\":%" PRIu64
+                   ",\"unsure\":%" PRIu64 ",\"every_run_failed\":%s",
+                   r->finals[STATE_FAILED], r->unrun[UNRUN_UNSENT], r->unrun[UNRUN_CUT], r->unrun[UNRUN_UNSURE],
+                   row_all_failed(r) ? "true" : "false");
         buf_format(b,
                    ",\"dropped\":%" PRIu64 ",\"skipped\":%" PRIu64 ",\"recorded_missed\":%" PRIu64
                    ",\"interrupted\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"duplicates\":%" PRIu64
                    ",\"missed\":%" PRIu64 ",\"running\":%" PRIu64 ",\"attempts\":%" PRIu64
                    ",\"processes\":%u",
-                   r->dropped, r->skipped, r->recorded_missed, r->finals[STATE_INTERRUPTED],
-                   r->finals[STATE_UNKNOWN], r->verdicts[VERDICT_DUPLICATE], r->verdicts[VERDICT_MISSED],
+                   r->unrun[UNRUN_DROPPED], r->unrun[UNRUN_SKIPPED], r->unrun[UNRUN_MISSED],
+                   r->finals[STATE_INTERRUPTED], r->finals[STATE_UNKNOWN] + r->unrun[UNRUN_UNSURE],
+                   r->verdicts[VERDICT_DUPLICATE] + r->beside[VERDICT_DUPLICATE], r->verdicts[VERDICT_MISSED],
                    r->running, r->attempts, row_sources(r));
         counts(b, "verdicts", verdict_names, r->verdicts, VERDICT_COUNT_);
         counts(b, "findings", finding_names, r->findings, FINDING_COUNT_);
         counts(b, "states", state_names, r->finals, STATE_COUNT_);
         counts(b, "outcomes", outcome_names, r->outcomes, OUTCOME_COUNT_);
         counts(b, "given_up", cause_names, r->given_up, CAUSE_COUNT_);
+        counts(b, "failed_by", cause_names, r->failed_by, CAUSE_COUNT_);
+        counts(b, "beside", verdict_names, r->beside, VERDICT_COUNT_);
+        not_judged(b, r);
         per_instant(b, r);
         if (r->late_count)
                 buf_format(b, ",\"late_us\":{\"p50\":%" PRId64 ",\"p99\":%" PRId64 ",\"max\":%" PRId64 "}",

@@ -66,6 +66,7 @@ static const struct {
         [FIELD_LINES] = { "lines", NUMBER },
         [FIELD_BYTES] = { "bytes", NUMBER },
         [FIELD_CEASED] = { "ceased", NUMBER },
+        [FIELD_CEASED_GROUP] = { "ceased_group", NUMBER },
         [FIELD_LED] = { "led", NUMBER },
 };
 
@@ -76,7 +77,7 @@ static const char *const event_names[EVENT_COUNT_] = {
         [EVENT_ROSTER] = "roster", [EVENT_PLAN] = "plan",       [EVENT_ATTEMPT] = "attempt",
         [EVENT_RUN] = "run",       [EVENT_FINISH] = "finish",   [EVENT_SKIP] = "skip",
         [EVENT_MISS] = "miss",     [EVENT_GAP] = "gap",         [EVENT_TORN] = "torn",
-        [EVENT_STOP] = "stop",
+        [EVENT_CEASE] = "cease",   [EVENT_STOP] = "stop",
 };
 
 #define SLOTS       256         /* of the hash over field names; a power of two */
@@ -229,7 +230,7 @@ static int64_t within(int64_t v, int64_t limit)
 static void numbers_bound(struct record *r)
 {
         static const enum field instants[] = {
-                FIELD_PLANNED,    FIELD_FIRST,  FIELD_LAST,  FIELD_CEASED,
+                FIELD_PLANNED,    FIELD_FIRST,  FIELD_LAST,  FIELD_CEASED, FIELD_CEASED_GROUP,
                 FIELD_VALID_FROM, FIELD_ANCHOR, FIELD_GRACE,
         };
 

@@ -22,6 +22,7 @@ enum event {
         EVENT_MISS,
         EVENT_GAP,
         EVENT_TORN,
+        EVENT_CEASE,
         EVENT_STOP,
         EVENT_COUNT_
 };
@@ -76,6 +77,7 @@ enum field {
         FIELD_LINES,
         FIELD_BYTES,
         FIELD_CEASED,
+        FIELD_CEASED_GROUP,
         FIELD_LED,
         FIELD_COUNT_
 };

@@ -11,13 +11,6 @@
 /* A start may be this much ahead of its instant: the store lets a claim come that early. */
 #define EARLY_US 50000LL
 
-bool unit_empty_between(int64_t after_ms, int64_t before_ms, const void *unit)
-{
-        const struct unit *u = unit;
-
-        return plans_adjacent(u->plans, (struct instant) { after_ms }, (struct instant) { before_ms });
-}
-
 enum past unit_past(const struct unit *u, int64_t planned_ms)
 {
         if (spans_has(&u->ran, planned_ms))
@@ -47,18 +40,9 @@ bool occurrence_settled(const struct unit *u, const struct occurrence *o, int64_
         if (o->manual || o->planned_ms >= frontier_ms)
                 return false;
         if (o->path != PATH_NONE)
-                return o->final;
+                return o->end_count > 0;
         plan = plans_at(u->plans, (struct instant) { o->planned_ms });
         return o->planned_ms + (plan ? plan_grace_ms(plan) : 0) + ERROR_US / 1000 < frontier_ms;
-}
-
-static bool in_window(const struct judge *j, const struct unit *u, int64_t planned_ms)
-{
-        int64_t after, upto;
-
-        return unit_window(j, u, &after, &upto) && planned_ms > after && planned_ms <= upto &&
-               plans_count(u->plans, u->shard, (struct instant) { planned_ms - 1 },
-                           (struct instant) { planned_ms }) > 0;
 }
 
 static void when_text(int64_t planned_ms, char ret[STAMP_TEXT])
@@ -71,33 +55,59 @@ static const char *process_name(const struct judge *j, size_t index)
         return j->evidence->processes[index]->name;
 }
 
-/* A second run of what was settled before: it was counted as once then. */
-int unit_ran_again(struct judge *j, struct unit *u, struct row *row, const struct process *p,
-                   const struct record *r)
+/* A run that comes to light when its instant was settled. */
+static int ran_long_ago(struct taking *t, const char *when)
 {
-        int64_t planned_ms = record_number(r, FIELD_PLANNED);
-        char when[STAMP_TEXT];
+        t->row->beside[VERDICT_UNKNOWN]++;
+        t->row->outside++;
+        return judge_note(t->j,
+                          "UNKNOWN %s %s: run by %s (line %llu) long after; too long ago to say whether it had run",
+                          t->u->task, when, t->p->name, (unsigned long long) t->r->n);
+}
 
-        when_text(planned_ms, when);
-        if (unit_past(u, planned_ms) == PAST_FORGOTTEN) {
-                row->verdicts[VERDICT_UNKNOWN]++;
-                return judge_note(j,
-                                  "UNKNOWN %s %s: run by %s (line %llu) long after; too long ago to say "
-                                  "whether it had run",
-                                  u->task, when, p->name, (unsigned long long) r->n);
+/* The first run was counted as once, or as unknown: it cannot be told which, but the sum is right. */
+static void once_becomes_twice(struct row *row)
+{
+        enum verdict was = row->verdicts[VERDICT_ONCE] ? VERDICT_ONCE : VERDICT_UNKNOWN;
+
+        if (!row->once || !row->verdicts[was]) {
+                row->beside[VERDICT_DUPLICATE]++;
+                return;
         }
-        if (spans_has(&u->doubled, planned_ms))
-                return 0;
+        row->once--;
+        row->verdicts[was]--;
         row->verdicts[VERDICT_DUPLICATE]++;
-        if (row->verdicts[VERDICT_ONCE])
-                row->verdicts[VERDICT_ONCE]--;
-        else if (row->verdicts[VERDICT_UNKNOWN])
-                row->verdicts[VERDICT_UNKNOWN]--;
-        int e = spans_recent(&u->doubled, planned_ms, u, NULL);
-        if (e < 0)
-                return e;
-        return judge_note(j, "DUPLICATE %s %s: run again by %s (line %llu)", u->task, when, p->name,
-                          (unsigned long long) r->n);
+}
+
+int unit_ran_again(struct taking *t)
+{
+        struct unit *u = t->u;
+        bool expected = unit_expects(t->j, u, t->planned_ms);
+        char when[STAMP_TEXT];
+        int r = 0;
+
+        when_text(t->planned_ms, when);
+        if (unit_past(u, t->planned_ms) == PAST_FORGOTTEN)
+                return ran_long_ago(t, when);
+        if (expected) {
+                t->row->runs++;
+                r = row_source(t->row, t->p->index);
+                if (r == 0)
+                        r = row_late(t->row, t->r->t_us - t->planned_ms * 1000);
+        } else {
+                t->row->outside++;
+        }
+        if (r < 0 || spans_has(&u->doubled, t->planned_ms))
+                return r;
+        if (expected)
+                once_becomes_twice(t->row);
+        else
+                t->row->beside[VERDICT_DUPLICATE]++;
+        r = spans_recent(&u->doubled, t->planned_ms, u, NULL);
+        if (r < 0)
+                return r;
+        return judge_note(t->j, "DUPLICATE %s %s: run again by %s (line %llu)", u->task, when, t->p->name,
+                          (unsigned long long) t->r->n);
 }
 
 static int finding(struct judge *j, const struct unit *u, struct row *row, const struct occurrence *o,
@@ -125,7 +135,7 @@ static bool overlaps(const struct judge *j, const struct interval *a, const stru
 static int neighbours_check(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
 {
         const struct plan *plan = plans_at(u->plans, (struct instant) { o->planned_ms });
-        int64_t length_us = o->final && !o->by_other ? o->run_us : 0;
+        int64_t length_us = o->end_count > 0 && !o->ends[0].by_other ? o->ends[0].run_us : 0;
         struct interval i = {
                 .planned_ms = o->planned_ms, .process = o->first.process,
                 .from_us = o->first.t_us, .to_us = o->first.t_us + length_us,
@@ -186,7 +196,7 @@ static int time_check(struct judge *j, struct unit *u, struct row *row, const st
 
 static int end_check(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
 {
-        if (o->final)
+        if (o->end_count > 0)
                 return 0;
         if (j->evidence->processes[o->first.process]->ended)
                 return finding(j, u, row, o, FINDING_UNFINISHED, "no line says how it ended");
@@ -217,18 +227,75 @@ static bool maybe_unseen(const struct judge *j, const struct unit *u, const stru
         return evidence_blind(j->evidence, u->key, o->planned_ms * 1000 - ERROR_US, until + ERROR_US);
 }
 
-static int settle_run(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
+bool end_of_a_start(const struct end *e)
+{
+        return e->state != STATE_FAILED || (e->cause != CAUSE_LOG && e->cause != CAUSE_NOT_SENT);
+}
+
+void row_end(struct row *row, const struct end *e)
+{
+        row->finals[e->state]++;
+        row->results[e->result] += e->result != RESULT_NONE;
+        row->failed_by[e->cause] += e->state == STATE_FAILED;
+}
+
+static int count_run(struct row *row, const struct occurrence *o, const struct run_ref *run)
+{
+        int r = row_source(row, run->process);
+
+        return r < 0 ? r : row_late(row, run->t_us - o->planned_ms * 1000);
+}
+
+/* The runs of an instant of the window, and the instant itself. */
+static int count_runs(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
 {
         bool twice = o->runs > 1 || o->two_fences;
+        enum verdict v = twice ? VERDICT_DUPLICATE : maybe_unseen(j, u, o) ? VERDICT_UNKNOWN : VERDICT_ONCE;
+        int r = count_run(row, o, &o->first);
+
+        if (r == 0 && o->runs > 1)
+                r = count_run(row, o, &o->second);
+        row->runs += o->runs;
+        for (unsigned i = 0; i < o->end_count; i++)
+                row_end(row, &o->ends[i]);
+        row->per_instant[o->runs < PER_INSTANT_MAX ? o->runs : PER_INSTANT_MAX]++;
+        if (!unit_uncount(j, u, o->planned_ms)) {
+                row->beside[v]++;
+                return r;
+        }
+        row->verdicts[v]++;
+        row->once += !twice;
+        return r;
+}
+
+/* By hand, or of an instant that is none of the window's: only what is wrong with it counts. */
+static int count_beside(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
+{
         int r = 0;
 
-        if (twice) {
-                row->verdicts[VERDICT_DUPLICATE]++;
+        row->outside += o->manual ? 0 : o->runs;
+        if (o->runs > 1 || o->two_fences)
+                row->beside[VERDICT_DUPLICATE]++;
+        else if (!o->manual && o->path != PATH_NONE && maybe_unseen(j, u, o))
+                row->beside[VERDICT_UNKNOWN]++;
+        if (u->plans->count > 0 || o->manual || o->path == PATH_NONE)
+                return 0;
+        if (!row->beside[VERDICT_UNKNOWN])
+                r = judge_note(j, "UNKNOWN %s: no log has a plan of it, so that nobody can say when it was due",
+                               u->task);
+        row->beside[VERDICT_UNKNOWN]++;
+        return r;
+}
+
+static int settle_run(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
+{
+        bool expected = !o->manual && unit_expects(j, u, o->planned_ms);
+        int r = expected ? count_runs(j, u, row, o) : count_beside(j, u, row, o);
+
+        if (r == 0 && (o->runs > 1 || o->two_fences)) {
                 r = duplicate_note(j, u, o);
                 if (r == 0 && !o->manual)
                         r = spans_recent(&u->doubled, o->planned_ms, u, NULL);
-        } else {
-                row->verdicts[maybe_unseen(j, u, o) ? VERDICT_UNKNOWN : VERDICT_ONCE]++;
         }
         if (r == 0)
                 r = neighbours_check(j, u, row, o);
@@ -236,35 +303,64 @@ static int settle_run(struct judge *j, struct unit *u, struct row *row, const st
                 r = end_check(j, u, row, o);
         if (r < 0 || o->manual)
                 return r;
-        row->per_instant[o->runs < PER_INSTANT_MAX ? o->runs : PER_INSTANT_MAX]++;
         r = fence_check(j, u, row, o);
         return r < 0 ? r : time_check(j, u, row, o);
+}
+
+static enum unrun unrun_of(const struct end *e)
+{
+        switch (e->state) {
+        case STATE_FAILED:
+                return UNRUN_UNSENT;
+        case STATE_INTERRUPTED:
+                return UNRUN_CUT;
+        case STATE_SKIPPED:
+                return UNRUN_SKIPPED;
+        case STATE_MISSED:
+                return UNRUN_MISSED;
+        default:
+                return UNRUN_UNSURE;
+        }
+}
+
+/* Granted to two, with two fences: that is wrong, whoever of them ran it or not. */
+static int settle_granted_twice(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
+{
+        bool expected = !o->manual && unit_expects(j, u, o->planned_ms);
+
+        if (expected && unit_uncount(j, u, o->planned_ms))
+                row->verdicts[VERDICT_DUPLICATE]++;
+        else
+                row->beside[VERDICT_DUPLICATE]++;
+        int r = duplicate_note(j, u, o);
+        if (r == 0 && !o->manual)
+                r = spans_recent(&u->doubled, o->planned_ms, u, NULL);
+        return r < 0 || o->manual ? r : unit_cover(u, o->planned_ms, o->planned_ms);
 }
 
 /* Nothing ran: a final record explains it, unless it speaks of a run that has no line. */
 static int settle_no_run(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
 {
-        bool orphan = !o->by_other && (o->state == STATE_SUCCEEDED ||
-                                       (o->state == STATE_UNKNOWN && o->cause != CAUSE_BARRIER));
+        const struct end *e = &o->ends[0];
 
-        if (!o->final)
+        if (o->two_fences)
+                return settle_granted_twice(j, u, row, o);
+        if (o->end_count == 0)
                 return 0;               /* granted and not yet started, or never: the sweep sees to it */
-        if (o->two_fences) {
-                row->verdicts[VERDICT_DUPLICATE]++;
-                return duplicate_note(j, u, o);
-        }
-        if (orphan) {
-                row->verdicts[VERDICT_UNKNOWN]++;
-                int r = finding(j, u, row, o, FINDING_ORPHAN,
-                                "finished, but no line says that it was started");
-                if (r < 0 || o->manual)
-                        return r;
-        } else if (!o->manual) {
-                int r = unit_count(j, u, o->planned_ms - 1, o->planned_ms, VERDICT_EXPLAINED);
-                if (r < 0)
-                        return r;
-        }
-        return o->manual ? 0 : spans_add(&u->covered, o->planned_ms, o->planned_ms, unit_empty_between, u);
+        bool orphan = !e->by_other && (e->state == STATE_SUCCEEDED ||
+                                       (e->state == STATE_UNKNOWN && e->cause != CAUSE_BARRIER));
+        int r = orphan ? finding(j, u, row, o, FINDING_ORPHAN, "finished, but no line says that it was started") : 0;
+        if (o->manual)
+                row->beside[VERDICT_UNKNOWN] += orphan;
+        if (r < 0 || o->manual)
+                return r;
+        struct counted c = {
+                .first_ms = o->planned_ms, .last_ms = o->planned_ms,
+                .verdict = orphan ? VERDICT_UNKNOWN : VERDICT_EXPLAINED,
+                .unrun = orphan ? UNRUN_UNSURE : unrun_of(e), .cause = e->cause,
+        };
+        r = unit_count(j, u, &c);
+        return r < 0 ? r : unit_cover(u, o->planned_ms, o->planned_ms);
 }
 
 int occurrence_settle(struct judge *j, struct unit *u, struct occurrence *o)
@@ -274,27 +370,18 @@ int occurrence_settle(struct judge *j, struct unit *u, struct occurrence *o)
 
         if (!row)
                 return -ENOMEM;
-        /* The run line could not be made certain, so that it was not started: its finish says so. */
-        if (o->runs == 1 && o->final && o->state == STATE_FAILED && o->cause == CAUSE_LOG) {
-                o->runs = 0;
-                row->runs -= row->runs > 0;
+        if (o->path == PATH_NONE && !o->manual) {
+                if (o->runs == 0)
+                        return 0;
+                if (unit_expects(j, u, o->planned_ms))
+                        row->per_instant[o->runs < PER_INSTANT_MAX ? o->runs : PER_INSTANT_MAX]++;
+        } else {
+                if (o->runs == 1 && o->end_count > 0 && !end_of_a_start(&o->ends[0]))
+                        o->runs = 0;    /* so its end says, whatever the line promised */
+                r = o->runs == 0 ? settle_no_run(j, u, row, o) : settle_run(j, u, row, o);
+                if (r < 0 || o->manual || o->runs == 0)
+                        return r;
         }
-        if (o->runs == 0 && o->path != PATH_NONE)
-                return settle_no_run(j, u, row, o);
-        if (o->runs == 0)
-                return 0;
-        if (!o->manual) {
-                bool window = in_window(j, u, o->planned_ms);
-                row->extra += !window;
-                if (window && spans_has(&u->covered, o->planned_ms) && row->verdicts[VERDICT_EXPLAINED])
-                        row->verdicts[VERDICT_EXPLAINED]--;
-        }
-        if (o->path == PATH_NONE)
-                row->per_instant[o->runs < PER_INSTANT_MAX ? o->runs : PER_INSTANT_MAX]++;
-        else if ((r = settle_run(j, u, row, o)) < 0)
-                return r;
-        if (o->manual)
-                return 0;
         r = spans_recent(&u->ran, o->planned_ms, u, &u->ran_from_ms);
-        return r < 0 ? r : spans_add(&u->covered, o->planned_ms, o->planned_ms, unit_empty_between, u);
+        return r < 0 ? r : unit_cover(u, o->planned_ms, o->planned_ms);
 }

@@ -1,64 +1,14 @@
-/* What was to happen and did not: the instants of the plans that no evidence covers, counted by arithmetic,
- * never one by one. */
+/* What was to happen and did not: the instants of the plans that no evidence covers, and what cannot be judged. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/prove/unit.h"
 #include "common/clock.h"
 
-#define ERROR_MS 1000LL
+/* Behind the end of the window so much may lie without a word: the processes' last steps take that long. */
+#define LAST_STEPS_MS 1000
 
-bool unit_window(const struct judge *j, const struct unit *u, int64_t *ret_after_ms, int64_t *ret_upto_ms)
-{
-        if (u->plans->count == 0)
-                return false;
-        int64_t end = u->end_ms;
-        if (end > j->options.until_ms)
-                end = j->options.until_ms;
-        *ret_after_ms = j->from_ms - 1;
-        *ret_upto_ms = end == INT64_MIN ? INT64_MIN : end - 1;
-        return *ret_after_ms < *ret_upto_ms;
-}
-
-static bool touching(int64_t after, int64_t before, const void *arg)
-{
-        (void) arg;
-        return before - after <= 1;
-}
-
-/* Stretches of instants that may have been run unseen. */
-static int unseen_stretches(const struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms,
-                            struct spans *ret)
-{
-        const struct evidence *e = j->evidence;
-        const struct plan *plan = plans_at(u->plans, (struct instant) { upto_ms });
-        int64_t grace = plan ? plan_grace_ms(plan) : 0;
-
-        for (size_t i = 0; i < e->blind_count; i++) {
-                const struct blind *b = &e->blinds[i];
-                int64_t from = b->from_us / 1000 - grace - ERROR_MS, to = b->to_us / 1000 + ERROR_MS;
-
-                if (from <= after_ms)
-                        from = after_ms + 1;
-                if (to > upto_ms)
-                        to = upto_ms;
-                if (from > to || (*u->key && b->node && strcmp(b->node, u->key) != 0))
-                        continue;
-                int r = spans_add(ret, from, to, touching, NULL);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-static uint64_t count_between(const struct unit *u, int64_t after_ms, int64_t upto_ms)
-{
-        return plans_count(u->plans, u->shard, (struct instant) { after_ms }, (struct instant) { upto_ms });
-}
-
-static int missed_note(struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms,
-                       uint64_t count)
+int unit_missed(struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms, uint64_t count)
 {
         const struct plan *plan = plans_at(u->plans, (struct instant) { after_ms + 1 });
         struct instant first = { after_ms }, from = first;
@@ -77,52 +27,6 @@ static int missed_note(struct judge *j, const struct unit *u, int64_t after_ms, 
                           (unsigned long long) count, first_text, last_text);
 }
 
-/* Instants in (after, upto], none of them covered. */
-static int count_uncovered(struct judge *j, struct unit *u, struct row *row, int64_t after_ms,
-                           int64_t upto_ms, enum verdict verdict)
-{
-        struct spans unseen = { 0 };
-        uint64_t all = count_between(u, after_ms, upto_ms), unknown = 0;
-        int r = 0;
-
-        if (all == 0)
-                return 0;
-        r = unseen_stretches(j, u, after_ms, upto_ms, &unseen);
-        for (size_t i = 0; i < unseen.count; i++)
-                unknown += count_between(u, unseen.list[i].first - 1, unseen.list[i].last);
-        spans_done(&unseen);
-        row->verdicts[VERDICT_UNKNOWN] += unknown;
-        row->verdicts[verdict] += all - unknown;
-        if (r == 0 && verdict == VERDICT_MISSED && all > unknown)
-                r = missed_note(j, u, after_ms, upto_ms, all - unknown);
-        return r;
-}
-
-int unit_count(struct judge *j, struct unit *u, int64_t after_ms, int64_t upto_ms, enum verdict verdict)
-{
-        struct row *row = judge_row(j, u->task, unit_path(u, upto_ms, PATH_COUNT_));
-        int64_t after, upto;
-        int r = 0;
-
-        if (!row)
-                return -ENOMEM;
-        if (row->path == PATH_NONE || !unit_window(j, u, &after, &upto))
-                return 0;
-        if (after_ms > after)
-                after = after_ms;
-        if (upto_ms < upto)
-                upto = upto_ms;
-        for (size_t i = spans_find(&u->covered, after + 1); after < upto && r == 0; i++) {
-                int64_t gap_end = i < u->covered.count ? u->covered.list[i].first - 1 : upto;
-                if (gap_end > upto)
-                        gap_end = upto;
-                if (gap_end > after)
-                        r = count_uncovered(j, u, row, after, gap_end, verdict);
-                after = i < u->covered.count ? u->covered.list[i].last : upto;
-        }
-        return r;
-}
-
 /* Nothing says since when a plain timer of a process was armed: what it ran bounds what it was to run. */
 static void ran_between(const struct unit *u, int64_t *after_ms, int64_t *upto_ms)
 {
@@ -136,39 +40,102 @@ static void ran_between(const struct unit *u, int64_t *after_ms, int64_t *upto_m
                 *upto_ms = u->covered.list[u->covered.count - 1].last;
 }
 
-/* Each plan's stretch by itself: they may differ in path, and so in row. */
+/* One plan's part of the window. */
+static int plan_sweep(struct judge *j, struct unit *u, size_t i, int64_t after_ms, int64_t upto_ms)
+{
+        const struct plan *plan = &u->plans->list[i];
+        struct instant from = { after_ms }, to = { upto_ms };
+        bool some = plans_part(u->plans, i, &from, &to);
+        struct row *row = judge_row(j, u->task, plan->path);
+
+        if (!row)
+                return -ENOMEM;
+        if (plan->competes && plan->computable)
+                schedule_text(&plan->schedule, row->when, sizeof(row->when));
+        if (plan->path == PATH_NONE)
+                ran_between(u, &from.ms, &to.ms);
+        if (!some || from.ms >= to.ms)
+                return 0;
+        row->expected += unit_instants(u, from.ms, to.ms);
+        struct counted missed = { .first_ms = from.ms + 1, .last_ms = to.ms, .verdict = VERDICT_MISSED };
+        return unit_count(j, u, &missed);
+}
+
+/* The instants between two ledgers, so that a person sees that they were left out. */
+static void between_ledgers(struct unit *u, struct row *row, size_t i, int64_t after_ms, int64_t upto_ms)
+{
+        const struct plan *plan = &u->plans->list[i];
+        struct instant from = plan->until, to = { upto_ms };
+
+        if (!plans_restart(u->plans, i))
+                return;
+        if (to.ms > u->plans->list[i + 1].valid_from.ms)
+                to = u->plans->list[i + 1].valid_from;
+        if (from.ms < after_ms)
+                from.ms = after_ms;
+        if (from.ms < plan->valid_from.ms)
+                from = plan->valid_from;
+        if (from.ms >= to.ms || !plan->competes || !plan->computable || u->shard >= plan->shards)
+                return;
+        uint64_t n = schedule_count(&plan->schedule, from, to);
+        if (n == 0)
+                return;
+        if (!row->between || from.ms < row->between_from_ms)
+                row->between_from_ms = from.ms;
+        if (!row->between || to.ms > row->between_upto_ms)
+                row->between_upto_ms = to.ms;
+        row->between += n;
+}
+
+/* What was due after the window, while processes still wrote lines. */
+static void behind_window(const struct judge *j, const struct unit *u, struct row *row)
+{
+        const struct evidence *e = j->evidence;
+        const struct plan *plan = &u->plans->list[u->plans->count - 1];
+        int64_t to = (*u->key ? evidence_node_to_us(e, u->key) : e->to_us) / 1000, from = u->end_ms - 1;
+        enum unjudged why = UNJUDGED_NOBODY;
+
+        if (to >= j->options.until_ms)
+                to = j->options.until_ms - 1;
+        if (from < u->from_ms)
+                from = u->from_ms;
+        if (plan->path == PATH_NONE || to - from <= LAST_STEPS_MS || unit_instants(u, from, to) == 0)
+                return;
+        if (evidence_goes_on(e, u->key))
+                why = UNJUDGED_RUNNING;
+        else if (u->down_ms > from)
+                why = UNJUDGED_DOWN;
+        if (!row->unjudged || from < row->unjudged_from_ms)
+                row->unjudged_from_ms = from;
+        if (!row->unjudged || to > row->unjudged_upto_ms)
+                row->unjudged_upto_ms = to;
+        if (!row->unjudged || why == UNJUDGED_DOWN)
+                row->unjudged = why;
+}
+
 int unit_sweep(struct judge *j, struct unit *u)
 {
         int64_t after, upto;
         int r = 0;
 
+        if (u->plans->count == 0)
+                return 0;
+        struct row *newest = judge_row(j, u->task, u->plans->list[u->plans->count - 1].path);
+        if (!newest)
+                return -ENOMEM;
+        behind_window(j, u, newest);
         if (!unit_window(j, u, &after, &upto))
                 return 0;
         if (upto > j->upto_ms)
                 j->upto_ms = upto;
+        /* Each plan's part by itself: they may differ in path, and so in row. */
         for (size_t i = 0; i < u->plans->count && r == 0; i++) {
-                const struct plan *plan = &u->plans->list[i];
-                int64_t from = plan->valid_from.ms > after ? plan->valid_from.ms : after, to = upto;
-
-                if (i + 1 < u->plans->count && u->plans->list[i + 1].valid_from.ms < to)
-                        to = u->plans->list[i + 1].valid_from.ms;
-                struct row *row = judge_row(j, u->task, plan->path);
-                if (!row)
-                        return -ENOMEM;
-                if (plan->competes && plan->computable)
-                        schedule_text(&plan->schedule, row->when, sizeof(row->when));
-                if (plan->path == PATH_NONE)
-                        ran_between(u, &from, &to);
-                if (from >= to)
-                        continue;
-                row->expected += count_between(u, from, to);
-                r = unit_count(j, u, from, to, VERDICT_MISSED);
+                r = plan_sweep(j, u, i, after, upto);
+                if (r == 0)
+                        between_ledgers(u, judge_row(j, u->task, u->plans->list[i].path), i, after, upto);
         }
         if (r == 0 && u->plans->split && u->shard == 0) {
-                struct row *row = judge_row(j, u->task, u->plans->list[u->plans->count - 1].path);
-                if (!row)
-                        return -ENOMEM;
-                row->findings[FINDING_SPLIT]++;
+                newest->findings[FINDING_SPLIT]++;
                 r = judge_note(j, "SPLIT %s: two definitions of one revision", u->task);
         }
         return r;

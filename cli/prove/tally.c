@@ -8,6 +8,8 @@
 #include "cli/prove/scan.h"
 
 const char *const verdict_names[] = { "ONCE", "EXPLAINED", "UNKNOWN", "MISSED", "DUPLICATE", NULL };
+const char *const unjudged_names[] = { "", "processes go on", "nobody tried: ledger down",
+                                       "nobody tried: workers stopped or busy", NULL };
 const char *const finding_names[] = {
         "OVERLAP", "EARLY", "LATE", "ORPHAN", "UNFINISHED", "FENCE", "BACK", "SPLIT", "PHANTOM", NULL,
 };
@@ -124,13 +126,19 @@ unsigned row_multiple(const struct row *r)
         return most > 1 && r->per_instant[most] * 4 >= instants * 3 ? most : 0;
 }
 
+bool row_all_failed(const struct row *r)
+{
+        return r->finals[STATE_FAILED] > 0 && !r->finals[STATE_SUCCEEDED] && !r->finals[STATE_INTERRUPTED] &&
+               !r->finals[STATE_UNKNOWN] && !r->running;
+}
+
 enum verdict row_verdict(const struct row *r, bool *ret_any)
 {
         *ret_any = false;
         for (unsigned v = 0; v < VERDICT_COUNT_; v++)
-                *ret_any |= r->verdicts[v] > 0;
+                *ret_any |= r->verdicts[v] > 0 || r->beside[v] > 0;
         for (unsigned v = VERDICT_DUPLICATE; v > VERDICT_EXPLAINED; v--)
-                if (r->verdicts[v])
+                if (r->verdicts[v] || r->beside[v])
                         return (enum verdict) v;
         return r->verdicts[VERDICT_ONCE] || !r->verdicts[VERDICT_EXPLAINED] ? VERDICT_ONCE
                                                                             : VERDICT_EXPLAINED;

@@ -34,6 +34,28 @@ enum finding {
 
 extern const char *const finding_names[];
 
+/* Why an instant of the window did not run, as the columns of a report have it. */
+enum unrun {
+        UNRUN_DROPPED,          /* overlap, queue_full */
+        UNRUN_SKIPPED,          /* any other skip line */
+        UNRUN_MISSED,           /* a miss line says why */
+        UNRUN_UNSENT,           /* failed before it was started */
+        UNRUN_CUT,              /* granted, and interrupted before it was started */
+        UNRUN_UNSURE,           /* it may have run unseen, or nobody knows */
+        UNRUN_COUNT_
+};
+
+/* Why what was due after the end of the window is not judged. */
+enum unjudged {
+        UNJUDGED_NOTHING,
+        UNJUDGED_RUNNING,       /* processes go on */
+        UNJUDGED_DOWN,          /* the ledger did not answer */
+        UNJUDGED_NOBODY,        /* workers stopped, or were too busy */
+        UNJUDGED_COUNT_
+};
+
+extern const char *const unjudged_names[];
+
 #define PER_INSTANT_MAX 64
 #define LATE_BUCKETS (33 * 16)
 
@@ -42,16 +64,34 @@ struct row {
         enum path path;
         char when[64];          /* schedule in words */
 
-        uint64_t expected;      /* instants of the plan within the window */
-        uint64_t extra;         /* run although outside of it (before the first plan, after the window) */
-        uint64_t runs, manual;  /* run lines by schedule, and by hand */
-        uint64_t finals[STATE_COUNT_], results[RESULT_COUNT_];
-        uint64_t given_up[CAUSE_COUNT_];   /* instants in skip and miss lines, by cause */
-        uint64_t dropped, skipped, recorded_missed;
-        uint64_t running;       /* not finished, and its process goes on */
-        uint64_t attempts, outcomes[OUTCOME_COUNT_];
+        /* Instants of the plan within the window. Each is counted once, so that
+         *     expected = once + verdicts[VERDICT_DUPLICATE] + all of unrun + verdicts[VERDICT_MISSED]
+         *              = all of verdicts
+         * Under `none` each process has its own: then `unrun` is theirs, and there are no verdicts. */
+        uint64_t expected;
+        uint64_t once;          /* with exactly one run */
+        uint64_t unrun[UNRUN_COUNT_];
         uint64_t verdicts[VERDICT_COUNT_];
+
+        /* What was started within the window, and how it ended; finals also of UNRUN_UNSENT and UNRUN_CUT. */
+        uint64_t runs;
+        uint64_t finals[STATE_COUNT_], results[RESULT_COUNT_];
+        uint64_t failed_by[CAUSE_COUNT_];
+        uint64_t given_up[CAUSE_COUNT_];   /* instants not run, by cause; not those that failed */
+        uint64_t running;       /* not finished, and its process goes on */
+
+        /* In no column: runs outside of the window (before the first plan, after its end), runs by hand, and
+         * verdicts about what is not in `expected`, which count all the same for the verdict of the whole. */
+        uint64_t outside, manual;
+        uint64_t beside[VERDICT_COUNT_];
+
+        uint64_t attempts, outcomes[OUTCOME_COUNT_];
         uint64_t findings[FINDING_COUNT_];
+
+        enum unjudged unjudged;
+        int64_t unjudged_from_ms, unjudged_upto_ms;
+        uint64_t between;       /* instants between two ledgers: the second knows nothing of them */
+        int64_t between_from_ms, between_upto_ms;
         uint64_t per_instant[PER_INSTANT_MAX + 1];   /* how many instants had so many runs */
         uint64_t fences;        /* grants with a fence */
 
@@ -72,6 +112,9 @@ int64_t row_late_us(const struct row *r, double part);  /* 0.5: median; -1: no r
 /* n > 1 when three instants in four had exactly n runs; else 0. Starts and deaths of processes disturb a few.
  */
 unsigned row_multiple(const struct row *r);
+
+/* True when it was to run, and every attempt that came to an end failed. */
+bool row_all_failed(const struct row *r);
 
 /* The worst of the task's verdicts; EXPLAINED only when nothing ran. `*ret_any` false: nothing was due. */
 enum verdict row_verdict(const struct row *r, bool *ret_any);

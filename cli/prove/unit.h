@@ -1,6 +1,6 @@
 /* One unit while it is judged: occurrences not settled yet, and what is settled as ranges. Shared by the
- * parts of the judge: judge.c takes lines, settle.c decides one occurrence, sweep.c finds what never
- * happened. */
+ * parts of the judge: take.c takes lines, settle.c decides one occurrence, count.c counts each instant once,
+ * sweep.c finds what never happened. */
 #ifndef ONCED_PROVE_UNIT_H
 #define ONCED_PROVE_UNIT_H
 
@@ -14,6 +14,17 @@ struct run_ref {
         int64_t t_us, b_ns;
 };
 
+/* How a run ended, or what became of an instant that was not started. */
+struct end {
+        enum state state;
+        enum cause cause;
+        enum result result;
+        bool by_other;                   /* told in place of a dead process */
+        int64_t run_us;
+};
+
+#define ENDS 2                           /* kept of one occurrence: more are a duplicate's, and say no more */
+
 struct occurrence {
         int64_t planned_ms;
         bool manual;
@@ -21,13 +32,22 @@ struct occurrence {
         enum path path;
         unsigned runs;
         struct run_ref first, second;
-        bool granted, two_fences, final, by_other;
+        bool granted, two_fences;
         uint64_t fence;
-        enum state state;
-        enum cause cause;
-        int64_t run_us;
+        struct end ends[ENDS];
+        unsigned end_count;
         size_t last_process;             /* newest that said something of it */
 };
+
+/* How the instants of a range were counted, those of them that were not counted before. */
+struct counted {
+        int64_t first_ms, last_ms;
+        enum verdict verdict;
+        enum unrun unrun;
+        enum cause cause;
+};
+
+#define COUNTED 32                       /* newest ranges kept, for a run that comes to light after its record */
 
 struct interval {
         int64_t planned_ms;
@@ -49,34 +69,70 @@ struct unit {
         int64_t ran_from_ms;
         struct interval intervals[INTERVALS];
         size_t interval_next;
-        int64_t end_ms;                  /* of the window (exclusive), by the newest plan */
+        struct counted *counted;         /* owned ring, made when first needed */
+        size_t counted_next;
+        int64_t from_ms, end_ms;         /* of the window, the end exclusive, by the newest plan */
+        int64_t down_ms;                 /* newest instant whose claim no ledger answered */
         int64_t newest_ms;               /* newest instant granted with a fence */
         uint64_t newest_fence;
         enum path newest_path;
 };
 
+/* judge.c */
 struct row *judge_row(struct judge *j, const char *task, enum path path);   /* NULL without memory */
 int judge_note(struct judge *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
 enum path unit_path(const struct unit *u, int64_t planned_ms, enum path otherwise);
+struct occurrence *unit_occurrence(struct judge *j, struct unit *u, const struct record *r, bool manual);
+int judge_no_room(const struct judge *j);   /* why unit_occurrence gave NULL */
 
+/* take.c: one line of a kind. `planned_ms`, `path` and `row` are those of its instant. */
+struct taking {
+        struct judge *j;
+        const struct process *p;
+        const struct record *r;
+        struct unit *u;
+        struct row *row;
+        enum path path;
+        bool manual;
+        int64_t planned_ms;
+};
+int take_attempt(struct taking *t);
+int take_run(struct taking *t);
+int take_finish(struct taking *t);
+int take_range(struct judge *j, struct unit *u, const struct record *r);
+
+/* count.c */
 /* The window of a unit: instants in (after, upto]. False when it is empty. */
 bool unit_window(const struct judge *j, const struct unit *u, int64_t *ret_after_ms, int64_t *ret_upto_ms);
+bool unit_expects(const struct judge *j, const struct unit *u, int64_t planned_ms);   /* within the window */
+uint64_t unit_instants(const struct unit *u, int64_t after_ms, int64_t upto_ms);
+/* Counts those instants from `first` to `last` that are of the window and not covered yet; UNKNOWN and unsure
+ * where something may have happened unseen. Under `none`, where each process gives up its own, all of them. */
+int unit_count(struct judge *j, struct unit *u, const struct counted *c);
+/* Takes back how a covered instant was counted, since more has come to light. False: it was too long ago, and
+ * stays counted as it was. */
+bool unit_uncount(struct judge *j, struct unit *u, int64_t planned_ms);
+int unit_cover(struct unit *u, int64_t first_ms, int64_t last_ms);
 
+/* settle.c */
 bool occurrence_settled(const struct unit *u, const struct occurrence *o, int64_t frontier_ms);
 int occurrence_settle(struct judge *j, struct unit *u,
                       struct occurrence *o); /* o is given up by the caller */
+void row_end(struct row *row, const struct end *e);
+/* False when the end says that, whatever the run line promised, nothing was started. */
+bool end_of_a_start(const struct end *e);
 
 /* What is known of an instant that is no longer open. */
 enum past { PAST_NONE, PAST_RAN, PAST_FORGOTTEN };
 enum past unit_past(const struct unit *u, int64_t planned_ms);
-int unit_ran_again(struct judge *j, struct unit *u, struct row *row, const struct process *p,
-                   const struct record *r);
-/* Counts instants in (after, upto] that are not covered yet under `verdict`, or UNKNOWN where something may
- * have happened unseen. Returns how many were counted at all. */
-int unit_count(struct judge *j, struct unit *u, int64_t after_ms, int64_t upto_ms, enum verdict verdict);
-int unit_sweep(struct judge *j, struct unit *u);
+int unit_ran_again(struct taking *t);
 
 /* True when no instant of the unit lies strictly between; for spans_add. */
 bool unit_empty_between(int64_t after_ms, int64_t before_ms, const void *unit);
+
+/* sweep.c */
+/* Names `count` instants in (after, upto] that nobody ran. */
+int unit_missed(struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms, uint64_t count);
+int unit_sweep(struct judge *j, struct unit *u);
 
 #endif

@@ -107,7 +107,7 @@ static int on_plan(struct verifier *v, const struct record *r)
         if (*task && !plans)
                 return -ENOMEM;
         v->p->led = true;
-        int e = plans ? plans_add(plans, r) : -EINVAL;
+        int e = plans ? plans_add(plans, r, v->p->node) : -EINVAL;
         return e == -EINVAL ? break_here(v, r->n, "a plan that makes no sense") : e;
 }
 
@@ -116,6 +116,17 @@ static void on_occurrence(struct process *p, int64_t planned_ms)
         if (!p->occurrences || planned_ms < p->first_planned_ms)
                 p->first_planned_ms = planned_ms;
         p->occurrences = true;
+}
+
+/* The newest line holds. Who led once and leads no more is not answerable for dedicated tasks. */
+static void on_ceased(struct process *p, const struct record *r)
+{
+        if (!record_has(r, FIELD_CEASED))
+                return;
+        p->ceased = true;
+        p->ceased_ms = record_number(r, FIELD_CEASED);
+        p->ceased_group_ms = record_has(r, FIELD_CEASED_GROUP) ? record_number(r, FIELD_CEASED_GROUP) : p->ceased_ms;
+        p->led = record_number(r, FIELD_LED) != 0;
 }
 
 static int line_use(struct verifier *v, const struct record *r)
@@ -139,8 +150,10 @@ static int line_use(struct verifier *v, const struct record *r)
                 return 0;
         case EVENT_STOP:
                 v->p->stopped = true;
-                v->p->ceased_ms = record_number(r, FIELD_CEASED);
-                v->p->led |= record_number(r, FIELD_LED) != 0;
+                on_ceased(v->p, r);
+                return 0;
+        case EVENT_CEASE:
+                on_ceased(v->p, r);
                 return 0;
         case EVENT_GAP:
                 if (record_number(r, FIELD_LINES) == 0)

@@ -15,7 +15,8 @@ static void every_instant_run_once_is_once(void **state)
         const struct row *r = row(s, "mail");
         assert_string_equal(report_verdict(s->e, s->j), "ONCE");
         assert_int_equal(r->expected, 10);
-        assert_int_equal(r->extra, 0);
+        assert_int_equal(r->outside, 0);
+        assert_int_equal(r->once, 10);
         assert_int_equal(r->runs, 10);
         assert_int_equal(r->results[RESULT_DONE], 10);
         assert_int_equal(r->verdicts[VERDICT_ONCE], 10);
@@ -123,9 +124,9 @@ static void a_range_record_explains_its_instants(void **state)
         const struct row *r = row(s, "mail");
         assert_int_equal(r->verdicts[VERDICT_EXPLAINED], 5);
         assert_int_equal(r->verdicts[VERDICT_ONCE], 5);
-        assert_int_equal(r->skipped, 3);
-        assert_int_equal(r->recorded_missed, 1);
-        assert_int_equal(r->dropped, 1);
+        assert_int_equal(r->unrun[UNRUN_SKIPPED], 3);
+        assert_int_equal(r->unrun[UNRUN_MISSED], 1);
+        assert_int_equal(r->unrun[UNRUN_DROPPED], 1);
         assert_string_equal(report_verdict(s->e, s->j), "ONCE");
 }
 

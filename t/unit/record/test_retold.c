@@ -34,8 +34,8 @@ static void assert_three_explained(struct scene *s)
         const struct row *r = row(s, "mail");
         assert_int_equal(r->verdicts[VERDICT_EXPLAINED], 3);
         assert_int_equal(r->verdicts[VERDICT_ONCE], 7);
-        assert_int_equal(r->skipped, 2);
-        assert_int_equal(r->recorded_missed, 1);
+        assert_int_equal(r->unrun[UNRUN_SKIPPED], 2);
+        assert_int_equal(r->unrun[UNRUN_MISSED], 1);
         for (unsigned f = 0; f < FINDING_COUNT_; f++)
                 assert_int_equal(r->findings[f], 0);
         assert_int_equal(s->j->note_count, 0);
