@@ -136,9 +136,14 @@ static void answer_claim(struct redis_ledger *l, struct ledger_call *c, const st
                 return;
         }
         out->store_time = store_time;
-        if (out->outcome == OUTCOME_GRANTED)
+        if (out->outcome == OUTCOME_GRANTED) {
                 keep_in_mind(&l->memory, &c->in.claim, out);
-        redis_answer(c, 0, strcmp(word, "unit_lost") == 0 ? "the store has lost this unit's cursor" : NULL);
+                redis_keep_floors(l);
+        }
+        char why[160] = "";
+        if (strcmp(word, "unit_lost") == 0)
+                redis_unit_lost(&c->in.claim.unit, why, sizeof(why));
+        redis_answer(c, 0, why);
 }
 
 static void on_claims(struct redis_request *q, const struct redisReply *r)

@@ -5,6 +5,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "ledger/redis_args.h"
+#include "ledger/redis_refusal.h"
 #include "ledger/redis_reply.h"
 #include "ledger/redis_script.h"
 
@@ -17,6 +18,9 @@
 
 /* Claims may come this much before their instant, so an instant this far ahead may have been started. */
 #define BARRIER_MARGIN_MS 50
+
+/* What is left of the reason's room behind the name of a command. */
+#define REFUSAL_TEXT 150
 
 #define OLDEST_MAJOR 6
 #define OLDEST_MINOR 2
@@ -33,15 +37,15 @@ static void object(struct redis_hello *h, const char *format, ...)
         va_end(ap);
 }
 
-/* An error reply becomes an objection, with its cure where it is known. */
+/* An error reply becomes an objection. */
 static bool refused(struct redis_hello *h, const char *what, const struct redisReply *r)
 {
+        char text[REFUSAL_TEXT];
+
         if (r->type != REDIS_REPLY_ERROR)
                 return false;
-        if (strncmp(r->str, "NOPERM", 6) == 0 || strstr(r->str, "can't run this command"))
-                object(h, "%s: %.60s (the user needs +info +role +time beside the data commands)", what, r->str);
-        else
-                object(h, "%s: %.120s", what, r->str);
+        redis_refusal(r->str, h->prefix, text, sizeof(text));
+        object(h, "%s: %s", what, text);
         return true;
 }
 
@@ -174,8 +178,11 @@ static void on_rebase(int error, const struct redisReply *r, void *arg)
                 remember(h, r);
                 h->done(HELLO_OK, "", h->arg);
         } else if (strcmp(verdict, "STORE_LOST") == 0) {
-                h->done(HELLO_HALTED, "the store is not the one it was: claims it held may be lost; "
-                        "cure: its data back, or onced recover --store -c FILE", h->arg);
+                h->done(HELLO_HALTED, REDIS_STORE_LOST, h->arg);
+        } else if (strcmp(verdict, "STORE_OTHER") == 0) {
+                object(h, "this store (%.8s) is not the one this node remembers (%.8s): claims may be lost; cure: the "
+                       "right server, or onced recover --store -c FILE", reply_text(r, 3), h->memory->incarnation);
+                h->done(HELLO_HALTED, h->why, h->arg);
         } else if (strcmp(verdict, "SCHEMA") == 0) {
                 object(h, "the store has schema %s; this version knows 1", reply_text(r, 3));
                 h->done(HELLO_HALTED, h->why, h->arg);
@@ -253,7 +260,7 @@ void redis_hello_say(struct redis_hello *h, struct redis_link *l)
 
         h->link = l;
         h->waiting = 0;
-        h->why[0] = '\0';
+        (void) snprintf(h->why, sizeof(h->why), "%s", h->refusal);
         h->aof = h->rdb = h->rdb_known = false;
         if (h->password && *h->password) {
                 const char *with_user[] = { "AUTH", h->user, h->password }, *plain[] = { "AUTH", h->password };

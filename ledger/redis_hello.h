@@ -5,19 +5,12 @@
 
 #include <stdbool.h>
 
-#include "common/clock.h"
 #include "ledger/redis_link.h"
+#include "ledger/redis_memory.h"
 
-#define REDIS_ID_TEXT 41
-
-/* What this process knows of the store from earlier hellos; "" and INSTANT_NONE at first. */
-struct redis_memory {
-        char incarnation[33];
-        char epoch[24];
-        char run_id[REDIS_ID_TEXT];
-        char fence[24];            /* highest seen */
-        struct instant planned;    /* newest granted */
-};
+/* The store is there no more, or lacks what it must have. */
+#define REDIS_STORE_LOST "the store has lost its identity: claims it held may be lost; cure: its data back, or " \
+                         "onced recover --store -c FILE"
 
 enum hello_verdict {
         HELLO_OK,
@@ -31,6 +24,7 @@ struct redis_hello {
         unsigned db;
         bool reader;                 /* looks only: no identity is asked for or made */
         struct redis_memory *memory; /* brought up to date by HELLO_OK */
+        char refusal[160];           /* why it is refused whatever the server says; "" it is not */
         void (*done)(enum hello_verdict v, const char *why, void *arg);
         void *arg;
 

@@ -40,6 +40,8 @@ static void on_open(void *arg)
 {
         struct redis_ledger *l = arg;
 
+        l->greeted = false;
+        redis_recall(l);
         redis_hello_say(&l->hello, l->link);
 }
 
@@ -47,11 +49,21 @@ static void on_lost(const char *why, void *arg)
 {
         struct redis_ledger *l = arg;
 
+        l->greeted = false;
         if (l->state == REDIS_CLOSING)
                 return;
         /* What halts us is not cured by a lost connection: the next hello decides. */
         if (l->state != REDIS_HALTED)
                 go(l, REDIS_DOWN, why);
+        gather_soon(l);
+}
+
+void redis_go_up(struct redis_ledger *l)
+{
+        redis_link_settled(l->link);
+        if (l->base.place && l->state != REDIS_OPENING)
+                place_add(l->base.place, COUNT_REDIS_RECONNECTS, 1);
+        go(l, REDIS_UP, "");
         gather_soon(l);
 }
 
@@ -64,11 +76,8 @@ static void on_hello(enum hello_verdict v, const char *why, void *arg)
                 return;
         (void) snprintf(text, sizeof(text), "%s", why);
         if (v == HELLO_OK) {
-                redis_link_settled(l->link);
-                if (l->base.place && l->state != REDIS_OPENING)
-                        place_add(l->base.place, COUNT_REDIS_RECONNECTS, 1);
-                go(l, REDIS_UP, "");
-                gather_soon(l);
+                l->greeted = true;
+                redis_keep_identity(l);
         } else if (v == HELLO_HALTED)
                 redis_halt(l, text);
         else {
@@ -213,6 +222,7 @@ static struct redis_ledger *ledger_release(struct redis_ledger *l)
 {
         free(l->prefix);
         free(l->store_key);
+        free(l->memory_path);
         free(l);
         return NULL;
 }
@@ -229,6 +239,11 @@ static unsigned command_ms(const struct config *c)
         return (unsigned) (ms > 0 ? ms : 1);
 }
 
+static bool is_reader(const struct ledger_options *o)
+{
+        return o->read_only || o->life == 0;
+}
+
 static int keys_make(struct redis_ledger *l, const struct config *c)
 {
         const char *app = c->redis.app ? c->redis.app : "onced", *group = c->redis.group ? c->redis.group : "default";
@@ -242,7 +257,10 @@ static int keys_make(struct redis_ledger *l, const struct config *c)
                 l->store_key = NULL;
                 return -ENOMEM;
         }
-        return 0;
+        if (is_reader(&l->o) || !c->state_dir)
+                return 0;
+        l->memory_path = redis_memory_path(c->state_dir, l->prefix);
+        return l->memory_path ? 0 : -ENOMEM;
 }
 
 static const char *given(const char *configured, const char *in_url)
@@ -258,7 +276,7 @@ static void hello_prepare(struct redis_ledger *l)
         l->hello = (struct redis_hello) {
                 .user = given(c->redis.user, l->url.user), .password = given(c->redis.password, l->url.password),
                 .store_key = l->store_key, .prefix = l->prefix, .db = l->url.db,
-                .reader = l->o.read_only || l->o.life == 0, .memory = &l->memory, .done = on_hello, .arg = l,
+                .reader = is_reader(&l->o), .memory = &l->memory, .done = on_hello, .arg = l,
         };
 }
 
@@ -272,10 +290,11 @@ static int redis_open(uv_loop_t *loop, const struct ledger_options *o, ledger_he
 
         if (r == 0)
                 r = redis_url_parse(o->config->redis.url ? o->config->redis.url : "", &l->url);
-        if (r == 0)
-                r = keys_make(l, o->config);
         if (r == 0) {
                 l->o = *o;
+                r = keys_make(l, o->config);
+        }
+        if (r == 0) {
                 link.arg = l;
                 link.url = l->url;
                 hello_prepare(l);
@@ -298,7 +317,7 @@ static int redis_open(uv_loop_t *loop, const struct ledger_options *o, ledger_he
         return 0;
 }
 
-static void closed_one(void *arg)
+void redis_closed_one(void *arg)
 {
         struct redis_ledger *l = arg;
 
@@ -312,7 +331,7 @@ static void closed_one(void *arg)
 
 static void on_handle_closed(uv_handle_t *h)
 {
-        closed_one(h->data);
+        redis_closed_one(h->data);
 }
 
 static void redis_close(struct ledger *base, void (*closed)(void *arg), void *arg)
@@ -322,8 +341,8 @@ static void redis_close(struct ledger *base, void (*closed)(void *arg), void *ar
         l->state = REDIS_CLOSING;
         l->closed = closed;
         l->closed_arg = arg;
-        l->closing = 3;
-        redis_link_close(l->link, closed_one, l);
+        l->closing = 3 + l->keeping;   /* what is being written ends by itself */
+        redis_link_close(l->link, redis_closed_one, l);
         for (struct ledger_call *c = take_all(l), *next; c; c = next) {
                 next = c->next;
                 redis_answer(c, -ECANCELED, "closed");

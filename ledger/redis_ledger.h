@@ -35,8 +35,14 @@ struct redis_ledger {
         struct redis_link *link;
         struct redis_hello hello;
         struct redis_memory memory;
+        struct redis_memory kept;     /* what the file is known to hold */
+        char was[INCARNATION_TEXT];   /* what was remembered when the newest hello was said */
+        bool greeted;                 /* this connection's hello was answered well */
+        bool keeping;                 /* the file is being written */
+        struct mono kept_at;
         struct redis_url url;
         char *prefix, *store_key;     /* owned */
+        char *memory_path;            /* owned; NULL: a reader or no node, which remember nothing */
         struct ledger_call *first, **last;  /* of this turn of the loop, or waiting for the first hello */
         uv_check_t gather;            /* runs at the end of a turn: takes what came in it */
         uv_idle_t awake;              /* active with it: the turn ends without sleeping */
@@ -56,7 +62,19 @@ struct redis_request {
         void (*decided)(struct redis_request *q, const struct redisReply *r);
 };
 
-/* Begins the arguments of a script: prefix, epoch and run_id. */
+/* redis_keep.c. Before a hello. */
+void redis_recall(struct redis_ledger *l);
+/* After a hello: redis_go_up follows, at once or when the identity is in the file. */
+void redis_keep_identity(struct redis_ledger *l);
+/* A grant was heard of. */
+void redis_keep_floors(struct redis_ledger *l);
+
+void redis_go_up(struct redis_ledger *l);
+
+/* One of what must close first has. */
+void redis_closed_one(void *arg);
+
+/* Begins the arguments of a script: prefix, epoch with incarnation, and run_id. */
 void redis_begin(const struct redis_ledger *l, struct redis_args *a);
 
 /* Sends one request for `calls`, which are all ended if it cannot be sent. `args` is taken over. */
@@ -66,6 +84,9 @@ void redis_request(struct redis_ledger *l, enum redis_script script, struct redi
 
 /* The store is not what it was: everything ends with -EUCLEAN until the cure. */
 void redis_halt(struct redis_ledger *l, const char *why);
+
+/* Which unit has no cursor any more, and the cure. The caller's words say which task it is. */
+void redis_unit_lost(const struct unit_key *k, char *ret, size_t room);
 
 /* What the units of one definition have in common: unit_text up to the shard's number. */
 void redis_definition_key(const char *scope_key, const char *task, char ret[UNIT_TEXT]);

@@ -17,6 +17,7 @@
 #include "common/node_id.h"
 #include "ledger/redis_args.h"
 #include "ledger/redis_hello.h"
+#include "ledger/redis_refusal.h"
 #include "ledger/redis_reply.h"
 #include "ledger/redis_script.h"
 
@@ -33,7 +34,8 @@ struct talk {
         struct redis_hello hello;
         struct redis_memory memory;
         struct redis_url url;
-        char *prefix, *store_key;        /* owned */
+        char *prefix, *store_key, *memory_path;   /* owned */
+        char was[INCARNATION_TEXT], was_epoch[REDIS_EPOCH_TEXT];   /* as this node remembers */
         enum redis_script script;
         struct redis_args args;
         void (*fill)(struct talk *t);    /* the arguments, once the server is known */
@@ -68,9 +70,11 @@ static void on_reply(int error, const struct redisReply *r, void *arg)
 
         if (error < 0)
                 end(t, error, "redis: no answer; whether anything was changed is unknown");
-        else if (r->type == REDIS_REPLY_ERROR)
-                end(t, -EPROTO, "redis: %.200s", r->str);
-        else if (strcmp(verdict, "OK") == 0)
+        else if (r->type == REDIS_REPLY_ERROR) {
+                char text[200];
+                redis_refusal(r->str, t->prefix, text, sizeof(text));
+                end(t, -EPROTO, "redis: %s", text);
+        } else if (strcmp(verdict, "OK") == 0)
                 end(t, t->answered(t, r), "%s", t->refusal);
         else if (strcmp(verdict, "STORE_LOST") == 0)
                 end(t, -EUCLEAN, "the store has lost its identity; first: onced recover --store -c FILE");
@@ -115,6 +119,21 @@ static const char *given(const char *configured, const char *in_url)
         return configured && *configured ? configured : in_url;
 }
 
+/* What this node remembers is said to be replaced by the new identity: its processes go on by themselves then. A
+ * damaged memory remembers nothing. */
+static int recall(struct talk *t)
+{
+        struct redis_memory m = { .planned = INSTANT_NONE };
+
+        t->memory_path = redis_memory_path(t->config->state_dir, t->prefix);
+        if (!t->memory_path)
+                return -ENOMEM;
+        int r = redis_memory_load(t->memory_path, &m);
+        (void) snprintf(t->was, sizeof(t->was), "%s", m.incarnation);
+        (void) snprintf(t->was_epoch, sizeof(t->was_epoch), "%s", m.epoch);
+        return r == -EINVAL ? 0 : r;
+}
+
 static int talk_open(struct talk *t)
 {
         const struct config *c = t->config;
@@ -131,6 +150,11 @@ static int talk_open(struct talk *t)
         if (asprintf(&t->store_key, "%sstore", t->prefix) < 0) {
                 t->store_key = NULL;
                 return -ENOMEM;
+        }
+        r = recall(t);
+        if (r < 0) {
+                end(t, r, "%.180s: %s", t->memory_path ? t->memory_path : "", strerror(-r));
+                return r;
         }
         t->hello = (struct redis_hello) { .user = given(c->redis.user, t->url.user),
                                           .password = given(c->redis.password, t->url.password),
@@ -163,6 +187,7 @@ static int talk(struct talk *t)
         redis_args_done(&t->args);
         free(t->prefix);
         free(t->store_key);
+        free(t->memory_path);
         return t->result;
 }
 
@@ -182,13 +207,16 @@ static int on_look(struct talk *t, const struct redisReply *r)
         bool identity = *reply_text(r, 3), fence = reply_int(r, 4) == 1;
         int64_t units = reply_int(r, 5);
         const char *what = "has its identity";
+        bool other = identity && *t->was && strcmp(reply_text(r, 3), t->was) != 0;
 
         look->kept = units > 0;
-        look->sound = identity && fence;
+        look->sound = identity && fence && !other;
         if (!identity)
                 what = units > 0 ? "has lost its identity" : "is empty";
         else if (!fence)
                 what = "has lost its fence counter";
+        else if (other)
+                what = "is not the one this node remembers";
         (void) snprintf(look->ledger, sizeof(look->ledger), "the store %.100s on %.100s %s", t->prefix,
                         t->config->redis.url, what);
         return 0;
@@ -211,6 +239,8 @@ static void fill_store(struct talk *t)
         redis_args_text(&t->args, t->memory.run_id);
         redis_args_text(&t->args, done->incarnation);
         redis_args_int(&t->args, MARGIN_MS);
+        redis_args_text(&t->args, t->was);
+        redis_args_text(&t->args, t->was_epoch);
 }
 
 static int on_store(struct talk *t, const struct redisReply *r)

@@ -1,6 +1,7 @@
 /* One request on its way: what becomes of its calls when the server refuses, is silent, or is not the store it
  * was; the meaning of a good answer is the sender's. */
 #include "ledger/redis_ledger.h"
+#include "ledger/redis_refusal.h"
 #include "ledger/redis_reply.h"
 
 #include <errno.h>
@@ -36,11 +37,13 @@ static bool must_leave(const char *text)
 
 static void refused(struct redis_request *q, const char *text)
 {
+        bool leave = must_leave(text);
+        int error = reply_error(text);
         char why[160];
 
-        (void) snprintf(why, sizeof(why), "%s", text);
-        answer_calls(q, reply_error(why), why);
-        if (must_leave(why))
+        redis_refusal(text, q->ledger->prefix, why, sizeof(why));
+        answer_calls(q, error, why);
+        if (leave)
                 redis_link_drop(q->ledger->link, why);
 }
 
@@ -58,6 +61,21 @@ static void held(struct redis_request *q)
         }
 }
 
+void redis_unit_lost(const struct unit_key *k, char *ret, size_t room)
+{
+        (void) snprintf(ret, room, "the store has lost the cursor of %.64s, shard %u; cure: onced recover TASK "
+                        "--cursor now -c FILE", k->task, k->shard);
+}
+
+/* Only register says it of a whole request. */
+static void unit_lost(struct redis_request *q)
+{
+        char why[160];
+
+        redis_unit_lost(&q->calls[0]->in.reg.unit, why, sizeof(why));
+        answer_calls(q, -EUCLEAN, why);
+}
+
 static void judge(struct redis_request *q, const struct redisReply *r)
 {
         const char *verdict = reply_text(r, 0);
@@ -69,13 +87,11 @@ static void judge(struct redis_request *q, const struct redisReply *r)
                 q->decided(q, r);
         else if (strcmp(verdict, "HOLD") == 0)
                 held(q);
-        else if (strcmp(verdict, "UNIT_LOST") == 0)
-                answer_calls(q, -EUCLEAN, "the store has lost this unit's cursor; cure: onced recover TASK --cursor now -c FILE");
+        else if (q->calls[0]->op == LEDGER_REGISTER && strcmp(verdict, "UNIT_LOST") == 0)
+                unit_lost(q);
         else if (strcmp(verdict, "STORE_LOST") == 0) {
-                static const char why[] = "the store has lost its identity: claims it held may be lost; "
-                                          "cure: its data back, or onced recover --store -c FILE";
-                answer_calls(q, -EUCLEAN, why);
-                redis_halt(l, why);
+                answer_calls(q, -EUCLEAN, REDIS_STORE_LOST);
+                redis_halt(l, REDIS_STORE_LOST);
         } else {
                 answer_calls(q, -EAGAIN, "the server was restarted or replaced");
                 redis_link_drop(l->link, "the server was restarted or replaced");
@@ -97,8 +113,11 @@ static void on_reply(int error, const struct redisReply *r, void *arg)
 
 void redis_begin(const struct redis_ledger *l, struct redis_args *a)
 {
+        char identity[REDIS_EPOCH_TEXT + INCARNATION_TEXT];
+
+        (void) snprintf(identity, sizeof(identity), "%s %s", l->memory.epoch, l->memory.incarnation);
         redis_args_text(a, l->prefix);
-        redis_args_text(a, l->memory.epoch);
+        redis_args_text(a, identity);
         redis_args_text(a, l->memory.run_id);
 }
 

@@ -9,4 +9,5 @@ local cursors = {}
 for shard = 0, (tonumber(d.shards) or 0) - 1 do
   cursors[#cursors + 1] = redis.call('HGET', P .. 'u:' .. ARGV[4] .. string.format('%d', shard), 'cursor') or ''
 end
-return answer('OK', NOW, d.rev, d.when, d.def, d.shards, d.competes, d.kind, d.every, d.anchor, d.valid, cursors)
+-- No definition is in force before the store was.
+return answer('OK', NOW < born and born or NOW, d.rev, d.when, d.def, d.shards, d.competes, d.kind, d.every, d.anchor, d.valid, cursors)

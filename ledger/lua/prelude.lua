@@ -45,20 +45,21 @@ local function answer(verdict, ...)
 end
 
 -- Is this still the store, and the life of the server, that the caller said hello to? run_id is compared in
--- every script: a proxy may have moved the connection to another server.
-local barrier, hold
+-- every script: a proxy may have moved the connection to another server. `epoch` is the epoch, a blank and the
+-- incarnation: an emptied store that somebody else made anew has the old one's epoch.
+local barrier, hold, born
 local function gate(epoch, run_id)
-  local s = fields(KEYS[1], 'inc', 'epoch', 'run_id', 'barrier', 'hold')
+  local s = fields(KEYS[1], 'inc', 'epoch', 'run_id', 'barrier', 'hold', 'born')
   if s.inc == '' or redis.call('EXISTS', P .. 'fence') == 0 then
     return 'STORE_LOST'
   end
   if s.run_id ~= run_id or string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') ~= run_id then
     return 'REBASE'
   end
-  if s.epoch ~= epoch then
+  if s.epoch .. ' ' .. s.inc ~= epoch then
     return 'EPOCH'
   end
-  barrier, hold = s.barrier, s.hold
+  barrier, hold, born = s.barrier, s.hold, s.born
   return 'OK'
 end
 

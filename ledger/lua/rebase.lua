@@ -1,6 +1,8 @@
 -- hello: finds or makes the identity of the store. A server with another run_id (restart, failover, restored
 -- copy) or an epoch older than remembered may have lost writes: every instant planned until now counts as
 -- possibly started and is never granted again (barrier), fences go on from the clock, the epoch is raised.
+-- So does a store that is made: it may stand in the place of one that was lost. What is registered in it begins
+-- behind that barrier (`born`), so that nothing of a first deployment is called possibly started.
 -- ARGV: prefix, run_id, new incarnation, remembered incarnation, remembered epoch, newest instant seen,
 -- highest fence seen, margin ms (claims may come early, clocks of servers may differ), quarantine ms
 local run_id, fresh, inc, epoch = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
@@ -22,7 +24,7 @@ end
 if string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') ~= run_id then
   return answer('MOVED')
 end
-local s = fields(KEYS[1], 'v', 'inc', 'epoch', 'run_id', 'barrier', 'recovered')
+local s = fields(KEYS[1], 'v', 'inc', 'epoch', 'run_id', 'barrier', 'replaces')
 if s.inc == '' then
   if inc ~= '' then
     return answer('STORE_LOST')
@@ -31,26 +33,29 @@ if s.inc == '' then
     return answer('STORE_LOST')
   end
   raise_fence()
-  redis.call('HSET', KEYS[1], 'v', '1', 'inc', fresh, 'epoch', '1', 'run_id', run_id, 'barrier', instant(0),
+  local at = instant(now + margin)
+  redis.call('HSET', KEYS[1], 'v', '1', 'inc', fresh, 'epoch', '1', 'run_id', run_id, 'barrier', at, 'born', at,
     'hold', instant(0))
   return answer('OK', fresh, '1')
 end
 if s.v ~= '1' then
   return answer('SCHEMA', s.v)
 end
-if redis.call('EXISTS', P .. 'fence') == 0 then
+local counter = redis.call('GET', P .. 'fence')
+if not counter then
   return answer('STORE_LOST')
 end
--- Another identity is a loss, unless a person has accepted it: then the barrier lies behind all that was granted
--- before. Where this process knows better, it is raised like after a restart.
-local accepted = inc ~= '' and inc ~= s.inc and s.recovered ~= ''
+-- Another identity is a loss, unless a person has accepted that it replaces the one remembered: then the barrier
+-- lies behind all that was granted before. Where this process knows better, it is raised like after a restart.
+local accepted = inc ~= '' and inc ~= s.inc and string.find(' ' .. s.replaces, ' ' .. inc .. ' ', 1, true)
 if inc ~= '' and inc ~= s.inc and not accepted then
-  return answer('STORE_LOST')
+  return answer('STORE_OTHER', s.inc)
 end
 if accepted and (seen == '' or seen <= s.barrier) and s.run_id == run_id then
   return answer('OK', s.inc, s.epoch)
 end
-if s.run_id == run_id and tonumber(s.epoch) >= epoch and not accepted then
+-- A counter behind what was seen is an older copy, put back into a server that went on.
+if s.run_id == run_id and tonumber(s.epoch) >= epoch and not accepted and not less(counter, fence_seen) then
   return answer('OK', s.inc, s.epoch)
 end
 

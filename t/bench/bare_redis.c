@@ -23,7 +23,7 @@ static int ask(struct bare_redis *b, const char *field, char *ret, size_t room)
         return found ? 0 : -1;
 }
 
-int bare_redis_open(struct bare_redis *b, const char *url, const char *app)
+static int bare_redis_connect(struct bare_redis *b, const char *url, const char *app)
 {
         unsigned port;
 
@@ -33,9 +33,33 @@ int bare_redis_open(struct bare_redis *b, const char *url, const char *app)
         (void) snprintf(b->prefix, sizeof(b->prefix), "onced:{%.31s:default}:", app);
         (void) snprintf(b->store_key, sizeof(b->store_key), "%sstore", b->prefix);
         b->c = redisConnect("127.0.0.1", (int) port);
-        if (!b->c || b->c->err)
+        return !b->c || b->c->err ? -1 : 0;
+}
+
+int bare_redis_open(struct bare_redis *b, const char *url, const char *app)
+{
+        char epoch[24], incarnation[40];
+
+        if (bare_redis_connect(b, url, app) < 0 || ask(b, "epoch", epoch, sizeof(epoch)) < 0 ||
+            ask(b, "inc", incarnation, sizeof(incarnation)) < 0)
                 return -1;
-        return ask(b, "epoch", b->epoch, sizeof(b->epoch)) == 0 ? ask(b, "run_id", b->run_id, sizeof(b->run_id)) : -1;
+        (void) snprintf(b->epoch, sizeof(b->epoch), "%s %s", epoch, incarnation);
+        return ask(b, "run_id", b->run_id, sizeof(b->run_id));
+}
+
+int bare_redis_make(const char *url, const char *app)
+{
+        struct bare_redis b;
+        int r = bare_redis_connect(&b, url, app);
+
+        if (r == 0)
+                freeReplyObject(redisCommand(b.c, "EVAL %s 2 %s %sfence",
+                        "if redis.call('SETNX', KEYS[2], '1') == 1 then redis.call('HSET', KEYS[1], 'v', '1', 'inc',"
+                        "  '0123456789abcdef0123456789abcdef', 'epoch', '1', 'run_id',"
+                        "  string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'), 'barrier', '000000000000000',"
+                        "  'born', '000000000000000', 'hold', '000000000000000') end", b.store_key, b.prefix));
+        bare_redis_close(&b);
+        return r;
 }
 
 void bare_redis_close(struct bare_redis *b)

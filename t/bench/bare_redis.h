@@ -8,8 +8,11 @@ struct redisContext;
 
 struct bare_redis {
         struct redisContext *c;
-        char prefix[64], store_key[80], epoch[24], run_id[64];
+        char prefix[64], store_key[80], epoch[64], run_id[64];
 };
+
+/* Makes the group's store as if long ago, if there is none: the past can be planned in it. 0 or -1. */
+int bare_redis_make(const char *url, const char *app);
 
 /* `url` is redis://127.0.0.1:PORT/0; the product has made the group `app` before, and its scripts are loaded. */
 int bare_redis_open(struct bare_redis *b, const char *url, const char *app);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/node_id.h"
+#include "t/bench/bare_redis.h"
 
 #define UNITS_AT_ONCE 50
 #define TRIES_MAX     100
@@ -139,7 +140,8 @@ static int place_prepare(const struct book_place *place)
 {
         const struct node_id n = { .node = DUE_NODE };
 
-        return strcmp(place->store, "sqlite") == 0 ? node_id_write(place->where, &n) : 0;
+        return strcmp(place->store, "sqlite") == 0 ? node_id_write(place->where, &n)
+                                                   : bare_redis_make(place->where, place->app);
 }
 
 int book_prepare(const struct book_place *place, int processes, int units, struct instant first)

@@ -158,26 +158,48 @@ const char *redis_say(const struct redis_server *s, const char *format, ...)
         return text;
 }
 
+void redis_store_of_old(const struct redis_server *s, const char *group)
+{
+        (void) redis_say(s, "EVAL %s 2 onced:{test:%s}:store onced:{test:%s}:fence",
+                         "redis.call('SET', KEYS[2], '1')"
+                         "redis.call('HSET', KEYS[1], 'v', '1', 'inc', '0123456789abcdef0123456789abcdef', 'epoch', '1',"
+                         "  'run_id', string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'),"
+                         "  'barrier', '000000000000000', 'born', '000000000000000', 'hold', '000000000000000')",
+                         group, group);
+}
+
+struct fresh {
+        char group[16], state_dir[32];
+};
+
 static int fresh(struct config *config, void **ret_data)
 {
         static unsigned count;
-        char *group = NULL;
+        struct fresh *f = calloc(1, sizeof(*f));
 
+        if (!f)
+                return -ENOMEM;
         if (redis_shared.pid == 0)
                 redis_server_start(&redis_shared, NULL);
-        if (asprintf(&group, "case%u", ++count) < 0)
-                return -ENOMEM;
+        (void) snprintf(f->group, sizeof(f->group), "case%u", ++count);
+        (void) snprintf(f->state_dir, sizeof(f->state_dir), "/tmp/onced-redis-node-XXXXXX");
+        assert_non_null(mkdtemp(f->state_dir));
+        redis_store_of_old(&redis_shared, f->group);
         config->redis.url = redis_shared.url;
         config->redis.app = (char *) (uintptr_t) "test";
-        config->redis.group = group;
-        *ret_data = group;
+        config->redis.group = f->group;
+        config->state_dir = f->state_dir;
+        *ret_data = f;
         return 0;
 }
 
 static void drop(struct config *config, void *data)
 {
+        struct fresh *f = data;
+
         (void) config;
-        free(data);
+        (void) nftw(f->state_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        free(f);
 }
 
 const struct conformance_backend redis_backend = {

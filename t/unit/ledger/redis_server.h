@@ -21,10 +21,14 @@ void redis_server_kill(struct redis_server *s);      /* SIGKILL, as a crash; the
 void redis_server_again(struct redis_server *s);     /* on the same port and data */
 void redis_server_stop(struct redis_server *s);      /* and everything is removed */
 
+/* Makes the store of a group as if long ago, so that instants of the past can be decided in it. */
+void redis_store_of_old(const struct redis_server *s, const char *group);
+
 /* One command, its reply as text ("" for what has none), valid until the next. */
 const char *redis_say(const struct redis_server *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* An empty store for each case, on one server for the whole test binary. */
+/* A store without units for each case, made long ago, on one server for the whole test binary; and a node of its
+ * own. */
 extern struct redis_server redis_shared;
 extern const struct conformance_backend redis_backend;
 
