@@ -98,7 +98,10 @@ static bool answered(struct step *st)
                 su->said_away = false;
                 return true;
         }
-        if (error != -EAGAIN && error != -ETIMEDOUT) {
+        /* A group's store that halts may be cured while we run; a local ledger that does is not. */
+        bool may_pass = error == -EAGAIN || error == -ETIMEDOUT ||
+                        (error == -EUCLEAN && su->o.trouble == TROUBLE_GROUP);
+        if (!may_pass) {
                 end(su, error, ledger_call_text(&st->call));
                 return false;
         }
