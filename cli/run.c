@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,33 @@ static void raise_fd_limit(void)
                 (void) log_warning(-errno, "the limit of open files stays as it is");
 }
 
+/* Descriptors: the master has three for each child (life, channel, tree) and a couple of dozen besides; a worker two
+ * dozen for itself, some more while it starts a command, and then three for each run. */
+#define MASTER_FDS(children) (24 + 3 * (children))
+#define WORKER_FDS(runs)     (48 + 3 * (runs))
+
+/* An exit code: with too few nothing would start, and each failure would look like the task's. */
+static int fds_suffice(const struct config *c)
+{
+        rlim_t master = MASTER_FDS(c->workers + 1), worker = WORKER_FDS(c->max_handles), least = WORKER_FDS(0);
+        struct rlimit l;
+
+        if (least < master)
+                least = master;
+        if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur == RLIM_INFINITY)
+                return EXIT_FINE;
+        if (l.rlim_cur < least) {
+                (void) log_error(0, "only %ju files may be open (RLIMIT_NOFILE), and %u worker%s need at least %ju; cure: "
+                                    "ulimit -n, LimitNOFILE= of systemd", (uintmax_t) l.rlim_cur, c->workers,
+                                 c->workers == 1 ? "" : "s", (uintmax_t) least);
+                return EXIT_OS;
+        }
+        if (l.rlim_cur < worker)
+                (void) log_warning(0, "only %ju files may be open (RLIMIT_NOFILE); a worker with max_handles %u may need "
+                                      "%ju", (uintmax_t) l.rlim_cur, c->max_handles, (uintmax_t) worker);
+        return EXIT_FINE;
+}
+
 static int load(const char *path, struct config **ret)
 {
         struct complaints complaints = COMPLAINTS_NONE;
@@ -84,9 +112,12 @@ int command_run(int argc, char **argv)
         _cleanup_(config_freep) struct config *config = NULL;
         int option, notify_fd = -1;
 
-        while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        opterr = 0;
+        while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+                if (option == ':')
+                        return usage_error("run", "%s needs a value", argv[optind - 1]);
                 if (option != 'n')
-                        return usage_error("run", "unknown option");
+                        return usage_error("run", "unknown option %s", argv[optind - 1]);
                 notify_fd = fd_argument(optarg);
                 if (notify_fd < 0)
                         return usage_error("run", "--notify-fd %s is no open descriptor above 2", optarg);
@@ -104,6 +135,9 @@ int command_run(int argc, char **argv)
         (void) signal(SIGPIPE, SIG_IGN);
         raise_fd_limit();
         log_setup(config->log.level, config->log.format);
+        code = fds_suffice(config);
+        if (code != EXIT_FINE)
+                return code;
         return master_run(&(struct master_options) {
                 .config = config, .worker = &worker_kind, .console = &console_kind, .notify_fd = notify_fd,
         });
