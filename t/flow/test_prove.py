@@ -1,7 +1,9 @@
 """The proof notices what is done to the logs."""
 import datetime
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import time
 
@@ -103,3 +105,76 @@ def test_usage_errors_are_named(folder):
     assert done.returncode == 64 and done.stderr
     done = subprocess.run([kit.ONCED, "prove", str(folder / "nothing")], capture_output=True, text=True)
     assert done.returncode == 3 and "nothing" in done.stderr + done.stdout
+    done = subprocess.run([kit.ONCED, "prove", "--since", "2026-01-02T00:00:00Z", "--until", "2026-01-01T00:00:00Z",
+                           str(folder)], capture_output=True, text=True)
+    assert done.returncode == 64 and "--until" in done.stderr
+
+
+def test_a_task_that_is_not_there_is_answered_with_those_that_are(logs):
+    proof = kit.prove(logs, "--task", "nosuch")
+    assert proof.code == 64 and "nosuch" in proof.error and "d, f, n" in proof.error, proof.error
+
+
+def adds_up(task):
+    """Every due instant is in one place."""
+    return task["expected"] == sum(task["verdicts"].values()) == (
+        task["once"] + task["dropped"] + task["skipped"] + task["recorded_missed"] + task["failed_unstarted"] +
+        task["interrupted_unstarted"] + task["unsure"] + task["duplicates"] + task["missed"])
+
+
+def test_a_worker_killed_while_it_drains_has_missed_nothing(node):
+    n = node({"workers": 2, "drain_timeout": "20s", "tasks": [
+        {"name": "long", "every": "1s", "singleton": "flock", "timeout": "30s", "overlap": "drop",
+         "exec": ["/bin/sleep", "20"]},
+        {"name": "fast", "every": "50ms", "singleton": "flock", "timeout": "1s", "noop": {}}]})
+    n.start()
+    child = kit.wait_until(lambda: [l for l in n.lines() if l["e"] == "child"], 10, "the long run has begun")[0]
+    worker = int(child["trig"].split(".")[-3])
+    n.send(signal.SIGTERM)
+    kit.wait_until(lambda: len([l for l in n.lines() if l["e"] == "cease"]) == 2, 10, "both workers have ceased")
+    time.sleep(2)                        # of instants that nobody takes any more
+    os.kill(worker, signal.SIGKILL)
+    n.process.wait(30)
+    proof = n.prove()
+    assert proof.code == 0 and proof.task("fast")["missed"] == 0, proof.raw
+    assert "nobody tried" in proof.task("fast")["not_judged"]["why"], proof.raw
+    assert all(adds_up(t) for t in proof.report["tasks"]), proof.raw
+    n.start()
+    kit.wait_until(lambda: any(l["e"] in ("skip", "miss") and l["task"] == "fast" and l["count"] > 20
+                               for l in n.lines()), 10, "the next start names them")
+    assert n.stop() in (0, 1)
+    proof = n.prove()
+    assert proof.code == 0 and proof.task("fast")["missed"] == 0, proof.raw
+
+
+def test_what_always_fails_does_not_look_fine(node):
+    port = kit.free_port()
+    n = node({"workers": 2, "tasks": [
+        {"name": "http", "every": "100ms", "singleton": "flock", "timeout": "1s",
+         "http": {"url": f"http://127.0.0.1:{port}/"}},
+        {"name": "exec", "every": "100ms", "singleton": "flock", "timeout": "1s", "exec": ["/nonexistent/command"]}]})
+    n.start()
+    kit.wait_until(lambda: all(sum(l["e"] == "finish" and l["task"] == t for l in n.lines()) > 5
+                               for t in ("http", "exec")), 10, "runs have failed")
+    assert n.stop() == 0
+    proof = n.prove()
+    for name in ("http", "exec"):
+        told = proof.task(name)
+        assert told["runs"] == 0 and told["failed"] == told["failed_unstarted"] > 3 and told["every_run_failed"], told
+        assert told["failed_by"] == {"not_sent": told["failed"]} and adds_up(told), told
+
+
+def test_a_replaced_state_folder_leaves_nothing_missed(node):
+    n = node({"workers": 2, "tasks": [
+        {"name": "f", "every": "100ms", "singleton": "flock", "timeout": "1s", "noop": {}}]})
+    for _ in range(2):
+        before = len(n.runs("f"))
+        n.start()
+        kit.wait_until(lambda: len(n.runs("f")) > before + 5, 10, "runs")
+        assert n.stop() == 0
+        shutil.rmtree(n.config["state_dir"])
+        time.sleep(1.5)
+    proof = n.prove()
+    told = proof.task("f")
+    assert proof.code == 0 and told["missed"] == 0 and adds_up(told), proof.raw
+    assert told["between_ledgers"]["instants"] > 10, proof.raw
