@@ -1,0 +1,112 @@
+"""A group's store that lost what it knew starts nothing twice, whoever comes next: a replaced worker, the node's next
+life, another node. Who remembers the store halts until a person accepts the loss."""
+import os
+import pathlib
+import signal
+import time
+
+import faults
+import kit
+
+EVERY = 20
+
+
+def task(sink, every=f"{EVERY}s", name="t"):
+    return {"name": name, "every": every, "singleton": "redis", "timeout": "5s", "http": {"url": sink.url}}
+
+
+def config(redis, sink, *more, workers=2):
+    return {"workers": workers, "redis": {"url": redis.url, "app": "t"}, "tasks": [task(sink), *more]}
+
+
+def ran_and_emptied(n, redis, sink):
+    """One instant of `t` was run, its grace is not over, and Redis has lost everything."""
+    kit.wait_until(lambda: sink.by_instant("t"), EVERY + 10, "an instant is run")
+    redis.command("FLUSHALL")
+
+
+def halts(n, word="lost its identity", times=1, seconds=10):
+    kit.wait_until(lambda: n.text().count(word) >= times, seconds, f"{word!r} is said")
+
+
+def each_once(sink):
+    for name in ("t", "u"):
+        assert set(sink.by_instant(name).values()) <= {1}, sink.by_instant(name)
+
+
+def near_an_instant():
+    """The whole case fits between two instants."""
+    kit.wait_until(lambda: time.time() % EVERY > EVERY - 4, EVERY, "an instant is near")
+
+
+def test_an_emptied_store_stays_halted_when_a_worker_is_replaced(node, redis, sink):
+    n = node(config(redis, sink))
+    near_an_instant()
+    n.start()
+    ran_and_emptied(n, redis, sink)
+    first = list(n.workers().values())
+    for pid in first:
+        os.kill(pid, signal.SIGKILL)
+    kit.wait_until(lambda: len(set(n.workers().values()) - set(first)) == 2, 15, "both are replaced")
+    halts(n, times=2)
+    time.sleep(1)
+    assert redis.command("DBSIZE") == ":0"
+    each_once(sink)
+    assert n.stop() == 0
+
+
+def test_an_emptied_store_stays_halted_over_a_restart_until_a_person_accepts_it(node, redis, sink):
+    n = node(config(redis, sink, task(sink, "200ms", "u")))
+    near_an_instant()
+    n.start()
+    ran_and_emptied(n, redis, sink)
+    assert n.stop() == 0
+    before = n.text().count("lost its identity")
+    n.start()
+    halts(n, times=before + 2)
+    quiet = sum(sink.by_instant("u").values())
+    time.sleep(1)
+    assert sum(sink.by_instant("u").values()) == quiet and redis.command("DBSIZE") == ":0"
+    # Said once by each process, however often it looks again.
+    assert n.text().count("lost its identity") <= before + 2 * 3
+
+    done = faults.recover(n, "--store", "--yes")
+    assert done.returncode == 0, done
+    kit.wait_until(lambda: sum(sink.by_instant("u").values()) > quiet + 3, 10, "it goes on without a restart")
+    assert n.stop() == 0
+    n.start()
+    again = sum(sink.by_instant("u").values())
+    kit.wait_until(lambda: sum(sink.by_instant("u").values()) > again + 3, 10, "also in the next life")
+    assert n.stop() == 0
+    each_once(sink)
+    assert not any(t["duplicates"] for t in n.prove().report["tasks"])
+
+
+def test_another_node_makes_a_new_store_that_begins_behind_what_was_run(node, redis, sink):
+    n = node(config(redis, sink, task(sink, "200ms", "u")), name="one")
+    near_an_instant()
+    n.start()
+    ran_and_emptied(n, redis, sink)
+    other = node(config(redis, sink, task(sink, "200ms", "u")), name="two")
+    other.start()
+    halts(n, "is not the one this node remembers")
+    kit.wait_until(lambda: other.runs("u"), 10, "the other node runs what comes after")
+    ran = [p for p in sink.by_instant("t")]
+    time.sleep(1)
+    assert list(sink.by_instant("t")) == ran
+    each_once(sink)
+    assert other.stop() == 0
+    assert n.stop() == 0
+    text = other.text()
+    assert "halted" not in text, text
+
+
+def test_a_first_deployment_leaves_nothing_unexplained(node, redis, sink):
+    n = node(config(redis, sink, task(sink, "100ms", "u"), workers=3))
+    n.start()
+    kit.wait_until(lambda: len(sink.by_instant("u")) > 10, 10, "it runs")
+    assert n.stop() == 0
+    proof = n.prove()
+    assert proof.code == 0, proof.raw
+    assert not [line for line in n.lines() if line.get("cause") == "barrier"]
+    assert len(list(pathlib.Path(n.config["state_dir"]).glob("store-*[0-9a-f]"))) == 1
