@@ -10,6 +10,18 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import kit  # noqa: E402
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "fault_points: cuts a run at an exact step; for debug builds, which have the points")
+
+
+def pytest_collection_modifyitems(config, items):
+    """A released build has no fault points: what needs them is run with the sanitizers, on a debug build."""
+    if b"ONCED_FAULT" in pathlib.Path(kit.ONCED).read_bytes():
+        return
+    config.hook.pytest_deselected([item for item in items if item.get_closest_marker("fault_points")])
+    items[:] = [item for item in items if not item.get_closest_marker("fault_points")]
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield

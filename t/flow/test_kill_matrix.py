@@ -14,8 +14,7 @@ import kit
 sys.path.append(str(kit.SOURCE / "t/chaos"))
 from redis_wire import Wire  # noqa: E402
 
-pytestmark = pytest.mark.skipif(b"ONCED_FAULT" not in pathlib.Path(kit.ONCED).read_bytes(),
-                                reason="no fault points: not a debug build")
+pytestmark = pytest.mark.fault_points
 
 EVERY_MS = 200
 PASSAGE = 2

@@ -13,11 +13,7 @@ BUSY = [{"name": p, "every": "50ms", "singleton": p, "timeout": "5s", "overlap":
         for p in ("dedicated", "flock", "redis")]
 
 
-def faults_are_built_in():
-    return b"ONCED_FAULT_ONCE" in open(kit.ONCED, "rb").read()
-
-
-needs_faults = pytest.mark.skipif(not faults_are_built_in(), reason="a build without fault points")
+needs_faults = pytest.mark.fault_points
 
 
 def dies_at(node, folder, redis, faults):
