@@ -18,7 +18,7 @@ def pytest_collection_modifyitems(config, items):
     """A released build has no fault points: what needs them is run with the sanitizers, on a debug build."""
     if b"ONCED_FAULT" in pathlib.Path(kit.ONCED).read_bytes():
         return
-    config.hook.pytest_deselected([item for item in items if item.get_closest_marker("fault_points")])
+    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("fault_points")])
     items[:] = [item for item in items if not item.get_closest_marker("fault_points")]
 
 
