@@ -8,6 +8,10 @@
 #include "common/log.h"
 #include "common/record/prune.h"
 
+/* The first piece of work makes the threads of libuv's pool and waits until they run: milliseconds on the loop, which a
+ * new timer worker needs for what became due while nobody led. */
+#define FIRST_MS (1 * 1000)
+
 /* A small partition must not fill between two rounds. */
 #define TIDY_MS (60 * 1000)
 
@@ -79,7 +83,7 @@ static void on_due(uv_timer_t *timer)
 
 void tidy_begin(struct tidy *t)
 {
-        (void) uv_timer_start(&t->timer, on_due, 0, TIDY_MS);
+        (void) uv_timer_start(&t->timer, on_due, FIRST_MS, TIDY_MS);
 }
 
 void tidy_close(struct tidy *t, void (*closed)(void *arg), void *arg)

@@ -11,7 +11,7 @@ struct tidy;
 /* `dir` is borrowed and outlives it. Nothing happens before tidy_begin. */
 int tidy_open(uv_loop_t *loop, const char *dir, int64_t keep_ms, int64_t max_bytes, struct tidy **ret);
 
-/* Tidies now and then every minute. */
+/* Tidies after a second and then every minute. */
 void tidy_begin(struct tidy *t);
 
 /* `closed` runs later, once, after what is under way has ended. */
