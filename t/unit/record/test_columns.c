@@ -63,7 +63,10 @@ static void happen(struct drawing *d, int64_t t)
         case 4:  ran(d, a, t, "unknown", "\"cause\":\"no_answer\",\"run_us\":900"); return;
         case 5:  ran(d, a, t, NULL, ""); return;
         case 6:  ran(d, a, t, NULL, ""); say_finish(b, t + 9, "mail", t, "interrupted", OTHER); return;
-        case 7:  granted(d, a, t); say_finish(a, t + 9, "mail", t, "failed", "\"cause\":\"not_sent\",\"run_us\":0"); return;
+        case 7:
+                granted(d, a, t);
+                say_finish(a, t + 9, "mail", t, "failed", "\"cause\":\"not_sent\",\"run_us\":0");
+                return;
         case 8:  granted(d, a, t); say_finish(b, t + 9, "mail", t, "interrupted", OTHER); return;
         case 9:  granted(d, a, t); return;
         case 10: granted(d, a, t); granted(d, b, t); return;
