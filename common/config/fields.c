@@ -122,11 +122,9 @@ const struct field task_fields[] = {
           .dflt = "0", .when = true,
           .help = "an instant of the grid of `every`, in the past or in the future" },
         { ROW(struct task, "tz", FIELD_TEXT, tz), .check = form_tz, .dflt = "UTC", .when = true,
-          .help = "time zone of `cron`", .later = "schedules by cron",
-          .blocks = true },
+          .help = "time zone of `cron`", .later = "schedules by cron" },
         { ROW(struct task, "dst_fold", FIELD_TEXT, dst_fold), .choices = dst_fold_names, .dflt = "first",
-          .when = true, .help = "cron: which of the hours that autumn repeats", .later = "schedules by cron",
-          .blocks = true },
+          .when = true, .help = "cron: which of the hours that autumn repeats", .later = "schedules by cron" },
         { ROW(struct task, "singleton", FIELD_CHOICE, singleton), .choices = path_names,
           .help = "how it is once per interval: by the timer worker, a file lock, Redis, or not at all; "
                   "unset: redis if `redis:` is configured, else flock" },

@@ -168,6 +168,16 @@ static void what_would_silently_not_run_is_found(void **state)
         }
 }
 
+static void a_time_zone_without_cron_is_noted(void **state)
+{
+        struct fixture *f = *state;
+
+        fixture_load(f, TASKS "- { name: a, every: 1s, tz: Europe/Berlin, noop: }\n");
+        assert_true(complained(f, SEVERITY_NOTE, 3, 25, "tz: read and checked"));
+        fixture_load(f, TASKS "- { name: a, every: 1s, tz: UTC, noop: }\n");
+        assert_int_equal(f->complaints.count, 0);
+}
+
 static void complaints_are_printed_by_file_and_line(void **state)
 {
         struct fixture *f = *state;
@@ -206,6 +216,7 @@ int main(int argc, char **argv)
                 CASE(a_secret_must_be_a_regular_file),
                 CASE(a_byte_order_mark_is_no_part_of_the_file),
                 CASE(what_would_silently_not_run_is_found),
+                CASE(a_time_zone_without_cron_is_noted),
                 CASE(complaints_are_printed_by_file_and_line),
         };
 
