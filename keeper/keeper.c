@@ -26,6 +26,8 @@
 /* Between two rounds of KILL. What does not die of the first one sleeps in the kernel, or forks. */
 #define KILL_ROUND_MS 20
 
+#define LIMIT_LOOK_MS 1000
+
 struct keeper {
         struct command command;
         long long kill_after_ms;
@@ -37,6 +39,7 @@ struct keeper {
         bool ending;          /* TERM was sent */
         int orphans;          /* found running when the command had exited */
         long long kill_at_ms;
+        long long limit_ms;   /* 0: none */
         bool all_gone;
 };
 
@@ -62,16 +65,18 @@ static int number_in(const char *text, int base, long long low, long long high, 
 
 static int arguments_read(struct keeper *k, int argc, char **argv)
 {
-        long long leave, mask, niceness;
+        long long leave, mask, niceness, limit;
 
         if (argc <= KEEPER_ARG_COMMAND || strcmp(argv[KEEPER_ARG_VERSION], KEEPER_VERSION) != 0 ||
             number_in(argv[KEEPER_ARG_KILL_AFTER], 10, 0, INT_MAX, &k->kill_after_ms) < 0 ||
             number_in(argv[KEEPER_ARG_LEAVE_CHILDREN], 10, 0, 1, &leave) < 0 ||
             number_in(argv[KEEPER_ARG_UMASK], 8, 0, 0777, &mask) < 0 ||
             number_in(argv[KEEPER_ARG_NICE], 10, -40, 40, &niceness) < 0 ||
+            number_in(argv[KEEPER_ARG_LIMIT], 10, 0, LLONG_MAX, &limit) < 0 ||
             command_identity(&k->command, argv[KEEPER_ARG_IDENTITY]) < 0)
                 return -EINVAL;
         k->leaves_children = leave == 1;
+        k->limit_ms = limit;
         k->command.umask = (mode_t) mask;
         k->command.nice = (int) niceness;
         k->command.cwd = argv[KEEPER_ARG_CWD];
@@ -85,7 +90,7 @@ static void say(const struct keeper *k, const struct keeper_message *m)
 
         if (k->control < 0)
                 return;
-        /* Blocking on purpose: three messages a life always fit, and a dead worker answers EPIPE. */
+        /* Blocking on purpose: four messages a life always fit, and a dead worker answers EPIPE. */
         do
                 n = send(k->control, m, sizeof(*m), MSG_NOSIGNAL);
         while (n < 0 && errno == EINTR);
@@ -177,25 +182,51 @@ static void on_signals(struct keeper *k)
                         end_begin(k);
 }
 
-static void on_control(struct keeper *k)
+/* False: nothing was there. */
+static bool on_control(struct keeper *k)
 {
-        char ask;
-        ssize_t n = recv(k->control, &ask, 1, MSG_DONTWAIT);
+        struct keeper_ask ask;
+        ssize_t n = recv(k->control, &ask, sizeof(ask), MSG_DONTWAIT);
 
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
-                return;
+                return false;
         if (n <= 0) {
                 (void) close(k->control);
                 k->control = -1;
         }
-        if (n <= 0 || ask == KEEPER_ASK_END)
+        if (n <= 0 || (n == (ssize_t) sizeof(ask) && ask.request == KEEPER_ASK_END))
                 end_begin(k);
+        else if (n == (ssize_t) sizeof(ask) && ask.request == KEEPER_ASK_LIMIT && k->limit_ms > 0)
+                k->limit_ms = ask.limit_ms;
+        return n > 0;
+}
+
+/* After a pause of this process later limits may lie in the socket: they are heard first. */
+static void limit_check(struct keeper *k)
+{
+        if (k->ending || k->limit_ms == 0 || now_ms() < k->limit_ms)
+                return;
+        while (on_control(k))
+                ;
+        if (k->ending || now_ms() < k->limit_ms)
+                return;
+        say(k, &(struct keeper_message) { .word = KEEPER_LIMIT });
+        end_begin(k);
+}
+
+/* poll(2) does not count suspend, the limit does: a look each second bounds how late it is seen. */
+static int limit_wait_ms(const struct keeper *k)
+{
+        if (k->limit_ms == 0)
+                return -1;
+        long long left = k->limit_ms - now_ms();
+        return left <= 0 ? 0 : left > LIMIT_LOOK_MS ? LIMIT_LOOK_MS : (int) left;
 }
 
 static int wait_ms(const struct keeper *k)
 {
         if (!k->ending)
-                return -1;
+                return limit_wait_ms(k);
         long long left = k->kill_at_ms - now_ms();
         return left <= 0 ? KILL_ROUND_MS : left > INT_MAX ? INT_MAX : (int) left;
 }
@@ -211,6 +242,7 @@ static bool turn(struct keeper *k)
                         return false;
                 end_begin(k);
         }
+        limit_check(k);
         if (k->ending && now_ms() >= k->kill_at_ms)
                 (void) tree_end(k, SIGKILL);
 
@@ -223,7 +255,7 @@ static bool turn(struct keeper *k)
         if (fds[0].revents)
                 on_signals(k);
         if (fds[1].revents)
-                on_control(k);
+                (void) on_control(k);
         return true;
 }
 

@@ -1,8 +1,9 @@
 /* What a worker and onced-keeper say to each other. A keeper is the parent of one command: it starts it,
  * reports how it ended, and ends everything the command left behind. It ends the tree also when its control
- * socket closes, so that no command outlives its worker unwatched.
+ * socket closes, so that no command outlives its worker unwatched, and when the right to run it is not prolonged,
+ * since a worker that is stopped ends nothing.
  *
- *   onced-keeper VERSION KILL_AFTER_MS LEAVE_CHILDREN UMASK NICE IDENTITY CWD COMMAND [ARGUMENT]...
+ *   onced-keeper VERSION KILL_AFTER_MS LEAVE_CHILDREN UMASK NICE IDENTITY CWD LIMIT COMMAND [ARGUMENT]...
  *
  * Its environment is the command's. Descriptors: 0 /dev/null, 1 and 2 the command's output, then the three
  * below. The two holds are kept open to the keeper's end and never reach the command: whoever waits for the
@@ -12,7 +13,7 @@
 
 #include <stdint.h>
 
-#define KEEPER_VERSION   "2"   /* another version is refused: worker and keeper are of one build */
+#define KEEPER_VERSION   "3"   /* another version is refused: worker and keeper are of one build */
 #define KEEPER_CONTROL   3     /* SOCK_SEQPACKET; one message a packet */
 #define KEEPER_NODE_LOCK 4     /* may be absent */
 #define KEEPER_TREE_PIPE 5     /* may be absent */
@@ -29,6 +30,7 @@ enum keeper_argument {
         KEEPER_ARG_NICE,             /* added to the worker's own */
         KEEPER_ARG_IDENTITY,         /* "-", or "uid:gid:group,group,...": numbers, since a static program has no NSS */
         KEEPER_ARG_CWD,
+        KEEPER_ARG_LIMIT,            /* ms of CLOCK_BOOTTIME from which the tree may not run; 0 none */
         KEEPER_ARG_COMMAND,
 };
 
@@ -44,6 +46,7 @@ enum keeper_word {
         KEEPER_STARTED = 1,   /* pid */
         KEEPER_REFUSED,       /* step, error: the command was not started */
         KEEPER_EXITED,        /* status and usage of the command */
+        KEEPER_LIMIT,         /* the limit has come, no later one was told: the tree is being ended */
         KEEPER_GONE,          /* left, ended: processes that the command left behind; the keeper exits now */
 };
 
@@ -69,7 +72,15 @@ struct keeper_message {
         int64_t user_us, system_us, max_rss_kb;
 };
 
-/* Worker to keeper: one byte. End the tree: TERM, KILL after KILL_AFTER_MS. */
-#define KEEPER_ASK_END 'e'
+/* Worker to keeper. */
+enum keeper_request {
+        KEEPER_ASK_END = 1,   /* end the tree: TERM, KILL after KILL_AFTER_MS */
+        KEEPER_ASK_LIMIT,     /* limit_ms: a later one than before */
+};
+
+struct keeper_ask {
+        int64_t request;      /* enum keeper_request */
+        int64_t limit_ms;     /* as KEEPER_ARG_LIMIT */
+};
 
 #endif

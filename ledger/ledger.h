@@ -125,6 +125,7 @@ struct peek_out {
         struct instant cursor;
         unsigned running;        /* slots taken, ending ones included */
         char slot_occ[OCC_TEXT]; /* one of them, "" none */
+        uint64_t seq;            /* redis: its renew count, for the observation rule */
 };
 
 struct claim_in {

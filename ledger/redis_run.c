@@ -45,7 +45,8 @@ static void on_peeked(struct redis_request *q, const struct redisReply *r)
         struct ledger_call *c = q->calls[0];
         struct peek_out *out = &c->out.peek;
 
-        *out = (struct peek_out) { .cursor = reply_instant(r, 3), .running = (unsigned) reply_int(r, 4) };
+        *out = (struct peek_out) { .cursor = reply_instant(r, 3), .running = (unsigned) reply_int(r, 4),
+                                    .seq = (uint64_t) reply_int(r, 6) };
         out->registered = !instant_is_none(out->cursor);
         reply_copy(r, 5, out->slot_occ, sizeof(out->slot_occ));
         redis_answer(c, 0, NULL);

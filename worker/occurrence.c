@@ -14,6 +14,7 @@
 
 #define FINISH_RETRY_MIN_MS 50
 #define FINISH_RETRY_MAX_MS 1000
+#define FINISH_DRAIN_MS     5000
 
 /* A task that fails each second must not fill the log; all of them are in its history. */
 #define WARN_AGAIN_MS 60000
@@ -114,6 +115,26 @@ static void lease_is_lost(struct occurrence *o)
                 j->runner_kind->stop(j->runner, &o->run, RUN_STOP_LEASE_LOST);
 }
 
+/* A stopped worker cannot end what it may not run any more: who watches over its command is told the limit too. */
+static struct mono run_limit(const struct occurrence *o)
+{
+        const struct task *t = o->unit->of->task;
+
+        return t->singleton == PATH_REDIS && t->on_lease_lost == LEASE_LOST_KILL ? o->claim.answer.valid_until
+                                                                                  : (struct mono) { 0 };
+}
+
+static void prolong(struct occurrence *o)
+{
+        const struct job *j = o->unit->of;
+
+        if (o->state != OCCURRENCE_RUNNING)
+                return;
+        o->run.valid_until = run_limit(o);
+        if (j->runner_kind->prolong)
+                j->runner_kind->prolong(j->runner, &o->run);
+}
+
 static void on_notice(struct claim *c, enum claim_notice n)
 {
         struct occurrence *o = container_of(c, struct occurrence, claim);
@@ -124,6 +145,9 @@ static void on_notice(struct claim *c, enum claim_notice n)
                 triglog_attempt(o->spine->o.log, &subject, o->unit->of->task->singleton, OUTCOME_LOST_LOCAL, "",
                                 c->token, o->late_us, CAUSE_NONE, (struct stamp) { 0 });
                 row_attempt(o->unit->of->row, OUTCOME_LOST_LOCAL);
+                break;
+        case CLAIM_LEASE_RENEWED:
+                prolong(o);
                 break;
         case CLAIM_LEASE_LATE:
                 triglog_lease(o->spine->o.log, &subject, "late");
@@ -246,6 +270,23 @@ static void log_finish(struct occurrence *o, enum finished finished)
                 place_add(s->o.place, COUNT_CLEANUP_FAILURES, 1);
 }
 
+/* While the worker drains: a ledger that halts takes nothing more in this life, and Redis that is away is waited for
+ * no longer than a person would wait for a stop. */
+static bool is_given_up(struct occurrence *o, int error)
+{
+        struct mono now = clock_mono();
+
+        if (o->spine->phase == SPINE_WORKING)
+                return false;
+        if (error == -EUCLEAN)
+                return true;
+        if (o->unit->of->task->singleton != PATH_REDIS)
+                return false;
+        if (o->give_up.ns == 0)
+                o->give_up = mono_plus_ms(now, FINISH_DRAIN_MS);
+        return now.ns >= o->give_up.ns;
+}
+
 static void on_finished(struct ledger_call *call)
 {
         struct occurrence *o = call->arg;
@@ -260,7 +301,7 @@ static void on_finished(struct ledger_call *call)
                 occurrence_go(o, OCCURRENCE_CLOSED);
                 return;
         }
-        if (error == -ECANCELED) {
+        if (error == -ECANCELED || is_given_up(o, error)) {
                 occurrence_abandon(o);
                 return;
         }
@@ -320,6 +361,8 @@ void occurrence_abandon(struct occurrence *o)
                 return;   /* its answer ends it */
         (void) log_warning(0, "task %s: the end of %s (%s) did not reach the ledger", o->unit->of->task->name,
                            o->claim.trig, state_names[o->run.outcome.state]);
+        /* The log says how it ended all the same: nobody else knows. */
+        log_finish(o, FINISHED_OK);
         occurrence_go(o, OCCURRENCE_CLOSED);
 }
 
@@ -401,7 +444,7 @@ static int fill_context(struct occurrence *o)
                 .attempt_log = o->attempt_log,
         };
         o->run = (struct run) {
-                .task = t, .context = &o->context, .timeout_ms = t->timeout_ms,
+                .task = t, .context = &o->context, .valid_until = run_limit(o), .timeout_ms = t->timeout_ms,
                 .starting = on_starting, .child = on_child, .done = on_run_done,
                 .arg = o, .runner = o->unit->of->runner,
         };

@@ -37,6 +37,7 @@ struct occurrence {
         struct ledger_call call;         /* finish, register */
         struct delay wait;               /* between tries to finish */
         unsigned backoff_ms;
+        struct mono give_up;             /* when its finish is tried no more; ns 0: not yet set */
         bool call_in_flight;
         bool stop_asked;
         int64_t late_us;                 /* of the attempt */

@@ -239,6 +239,16 @@ static void on_part_closed(void *arg)
         w->open--;
 }
 
+/* No claim is left, and the ledgers are closed. */
+static void close_claimers(struct worker *w)
+{
+        for (unsigned i = 0; i < PATH_COUNT_; i++) {
+                struct claimer *cr = TAKE(w->claimers[i]);
+                if (cr)
+                        cr->kind->close(cr);
+        }
+}
+
 static void close_parts(struct worker *w)
 {
         for (unsigned i = 0; i < RUNNER_TYPES; i++)
@@ -248,6 +258,7 @@ static void close_parts(struct worker *w)
                         w->runners[i] = NULL;
                 }
         w->open += 5;
+        close_claimers(w);
         terminate_close(TAKE(w->terminate), on_part_closed, w);
         tidy_close(TAKE(w->tidy), on_part_closed, w);
         channel_end_close(TAKE(w->channel), on_part_closed, w);
@@ -276,7 +287,7 @@ static void close_ledger(struct worker *w, struct worker_ledger *wl)
 
 void worker_close(struct worker *w)
 {
-        w->ending = true;
+        w->ending = w->claims.ending = true;
         setup_cancel(w->local.setup);
         setup_cancel(w->group.setup);
         lead_cancel(w->lead);
@@ -289,9 +300,6 @@ void worker_free(struct worker *w)
         setup_free(w->local.setup);
         setup_free(w->group.setup);
         lead_free(w->lead);
-        for (unsigned i = 0; i < PATH_COUNT_; i++)
-                if (w->claimers[i])
-                        w->claimers[i]->kind->close(w->claimers[i]);
         for (size_t i = 0; i < w->job_count; i++)
                 job_done(&w->jobs[i]);
         free(w->jobs);

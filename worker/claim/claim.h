@@ -21,6 +21,7 @@ struct unit;
 
 enum claim_notice {
         CLAIM_LOST_LOCAL,        /* a sibling holds the lock; the claim looks again by itself */
+        CLAIM_LEASE_RENEWED,     /* answer.valid_until is a later one; comes before the two that follow */
         CLAIM_LEASE_LATE,        /* the lease had run out and could be taken again */
         CLAIM_LEASE_REASSERTED,  /* the store had lost the claim; it was put back */
         CLAIM_LEASE_LOST,        /* the right to be running is gone, said once */
@@ -71,6 +72,7 @@ struct claimer_options {
         uint64_t life;
         unsigned rank;               /* 1..: this worker's place among its siblings */
         uint64_t term;               /* changes: 0 while this worker does not lead */
+        bool ending;                 /* changes: the ledgers are closing, no claim is left */
 };
 
 struct claim_kind {
@@ -81,7 +83,7 @@ struct claim_kind {
         /* Ends a wait inside the claim early; see claim_hurry. `done` may run before it returns. */
         void (*hurry)(struct claimer *cr, struct claim *c);
         void (*release)(struct claimer *cr, struct claim *c);   /* may be NULL */
-        void (*close)(struct claimer *cr);                      /* no claim is left, the ledger is closed */
+        void (*close)(struct claimer *cr);    /* no claim is left, the ledger is closed, delays are not */
 };
 
 extern const struct claim_kind claim_dedicated, claim_flock, claim_redis, claim_none;

@@ -7,12 +7,18 @@
 #include "common/cleanup.h"
 #include "common/fault.h"
 #include "worker/claim/ask.h"
+#include "worker/claim/look.h"
 #include "worker/claim/watch.h"
 #include "worker/unit.h"
 
 /* Two renewals may fail before the lease is lost; a failed one is tried again after a tenth. */
 #define RENEW_PARTS 3
 #define RETRY_PARTS 10
+
+struct redis_claimer {
+        struct claimer base;
+        struct looks looks;
+};
 
 /* Keeps one lease. It has a life of its own, since a renewal may be under way when its claim is released. */
 struct lease {
@@ -59,6 +65,7 @@ static void note_renewed(struct lease *l, const struct renew_out *out)
                 return;
         }
         c->answer.valid_until = out->valid_until;
+        c->notice(c, CLAIM_LEASE_RENEWED);
         if (out->renewed == RENEWED_LATE)
                 c->notice(c, CLAIM_LEASE_LATE);
         else if (out->renewed == RENEWED_REASSERTED)
@@ -133,6 +140,8 @@ static void on_answered(struct claim *c)
         if (c->answer.holder_occ[0] || c->answer.outcome == OUTCOME_GRANTED)
                 watch_note(&c->unit->watch, c->answer.holder_occ, c->answer.seq, c->unit->of->task->lease_ms,
                            clock_mono());
+        if (c->answer.holder_occ[0] && c->answer.outcome != OUTCOME_GRANTED)
+                look_begin(&container_of(cr, struct redis_claimer, base)->looks, c->unit);
         if (c->answer.outcome == OUTCOME_GRANTED) {
                 /* Without memory for it the claim counts as not held, and the run is not started. */
                 c->lease = lease_new(cr, c);
@@ -162,17 +171,21 @@ static void redis_release(struct claimer *cr, struct claim *c)
 
 static int redis_open(struct claimer_options *o, struct ledger *l, struct claimer **ret)
 {
-        struct claimer *cr = calloc(1, sizeof(*cr));
+        struct redis_claimer *cr = calloc(1, sizeof(*cr));
 
         if (!cr)
                 return -ENOMEM;
-        *cr = (struct claimer) { .kind = &claim_redis, .options = o, .ledger = l };
-        *ret = cr;
+        cr->base = (struct claimer) { .kind = &claim_redis, .options = o, .ledger = l };
+        cr->looks = (struct looks) { .claimer = &cr->base };
+        *ret = &cr->base;
         return 0;
 }
 
-static void redis_close(struct claimer *cr)
+static void redis_close(struct claimer *base)
 {
+        struct redis_claimer *cr = container_of(base, struct redis_claimer, base);
+
+        looks_done(&cr->looks);
         free(cr);
 }
 

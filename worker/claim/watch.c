@@ -49,6 +49,11 @@ void watch_ripe(const struct watch *w, char ret_occ[OCC_TEXT])
         (void) snprintf(ret_occ, OCC_TEXT, "%s", w->ripe ? w->occ : "");
 }
 
+const char *watch_occ(const struct watch *w)
+{
+        return w ? w->occ : "";
+}
+
 void watch_free(struct watch *w)
 {
         free(w);

@@ -17,6 +17,9 @@ void watch_note(struct watch **w, const char *occ, uint64_t seq, int64_t lease_m
 /* The holder that may be taken over, "" when there is none yet. */
 void watch_ripe(const struct watch *w, char ret_occ[OCC_TEXT]);
 
+/* Who is watched, "" nobody. */
+const char *watch_occ(const struct watch *w);   /* NULL is fine */
+
 void watch_free(struct watch *w);   /* NULL is fine */
 
 #endif

@@ -269,6 +269,13 @@ static void on_message(void *arg, const struct keeper_message *m)
                 if (x->phase == EXEC_RUNNING)
                         ending_begin(x);
                 return;
+        case KEEPER_LIMIT:
+                if (x->phase != EXEC_RUNNING)
+                        return;
+                x->end = END_STOPPED;
+                x->why = RUN_STOP_LEASE_LOST;
+                ending_begin(x);
+                return;
         case KEEPER_GONE:
                 x->tree_gone = true;
                 x->left = m->left;
@@ -348,6 +355,7 @@ static int keeper_begin(struct exec_run *x, const struct exec_account *account)
                 r = exec_keeper_start(rn->loop, &rn->keepers, &(struct exec_birth) {
                         .path = rn->keeper_path, .target = t, .identity = account->identity, .env = env,
                         .output = writer, .node_lock = rn->node_lock, .tree_pipe = rn->tree_pipe,
+                        .valid_until = x->run->valid_until,
                 }, &events, x, &x->keeper);
         }
         exec_env_free(env);
@@ -429,6 +437,15 @@ static void exec_stop(struct runner *rn, struct run *r, enum run_stop why)
                 exec_end(x, END_STOPPED);
 }
 
+static void exec_prolong(struct runner *rn, struct run *r)
+{
+        struct exec_run *x = r->state;
+
+        (void) rn;
+        if (x && x->keeper && x->phase == EXEC_RUNNING && r->valid_until.ns != 0)
+                exec_keeper_prolong(x->keeper, r->valid_until);
+}
+
 static void runner_free(struct runner *rn)
 {
         while (rn->others) {
@@ -500,6 +517,7 @@ const struct runner_kind runner_exec = {
         .open = exec_open,
         .start = exec_start,
         .stop = exec_stop,
+        .prolong = exec_prolong,
         .close = exec_close,
         .tree = true,
 };

@@ -41,7 +41,7 @@ static int fd_raise(int fd)
 }
 
 /* `numbers` is memory for the texts of numbers. */
-static char **arguments_make(const struct exec_birth *b, char numbers[3][16])
+static char **arguments_make(const struct exec_birth *b, char numbers[4][24])
 {
         const struct exec_target *t = b->target;
         const char **argv = calloc(KEEPER_ARG_COMMAND + t->argv.count + 1, sizeof(*argv));
@@ -52,6 +52,7 @@ static char **arguments_make(const struct exec_birth *b, char numbers[3][16])
                         t->kill_after_ms < 0 ? 0 : t->kill_after_ms > INT32_MAX ? INT32_MAX : (int) t->kill_after_ms);
         (void) snprintf(numbers[1], sizeof(numbers[1]), "%o", t->umask & 0777);
         (void) snprintf(numbers[2], sizeof(numbers[2]), "%d", t->nice);
+        (void) snprintf(numbers[3], sizeof(numbers[3]), "%lld", (long long) (b->valid_until.ns / NS_PER_MS));
         argv[0] = "onced-keeper";
         argv[KEEPER_ARG_VERSION] = KEEPER_VERSION;
         argv[KEEPER_ARG_KILL_AFTER] = numbers[0];
@@ -60,6 +61,7 @@ static char **arguments_make(const struct exec_birth *b, char numbers[3][16])
         argv[KEEPER_ARG_NICE] = numbers[2];
         argv[KEEPER_ARG_IDENTITY] = b->identity;
         argv[KEEPER_ARG_CWD] = t->cwd ? t->cwd : "/";
+        argv[KEEPER_ARG_LIMIT] = numbers[3];
         for (size_t i = 0; i < t->argv.count; i++)
                 argv[KEEPER_ARG_COMMAND + i] = t->argv.items[i];
 
@@ -98,7 +100,7 @@ static int attributes_fill(posix_spawnattr_t *a)
 static int spawn_with(const struct exec_birth *b, int output, int control, int node_lock, int tree_pipe,
                       pid_t *ret_pid)
 {
-        char numbers[3][16];
+        char numbers[4][24];
         posix_spawn_file_actions_t actions;
         posix_spawnattr_t attributes;
         _cleanup_(freep) char **argv = arguments_make(b, numbers);
@@ -165,7 +167,7 @@ void exec_keeper_listen(struct exec_keeper *k)
 {
         struct keeper_message m;
 
-        /* A life has three messages. ECONNRESET says only that an ask of ours was not read: messages may
+        /* A life has four messages. ECONNRESET says only that an ask of ours was not read: messages may
          * stand behind it. */
         for (int i = 0; i < 8 && k->events; i++) {
                 ssize_t n = recv(k->control, &m, sizeof(m), MSG_DONTWAIT);
@@ -295,11 +297,19 @@ pid_t exec_keeper_pid(const struct exec_keeper *k)
         return k->pid;
 }
 
+static void ask(struct exec_keeper *k, const struct keeper_ask *a)
+{
+        (void) send(k->control, a, sizeof(*a), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void exec_keeper_end(struct exec_keeper *k)
 {
-        static const char ask = KEEPER_ASK_END;
+        ask(k, &(struct keeper_ask) { .request = KEEPER_ASK_END });
+}
 
-        (void) send(k->control, &ask, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+void exec_keeper_prolong(struct exec_keeper *k, struct mono valid_until)
+{
+        ask(k, &(struct keeper_ask) { .request = KEEPER_ASK_LIMIT, .limit_ms = valid_until.ns / NS_PER_MS });
 }
 
 void exec_keeper_leave(struct exec_keeper *k)

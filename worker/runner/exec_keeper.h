@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
+#include "common/clock.h"
 #include "keeper/keeper.h"
 
 struct exec_target;
@@ -26,6 +27,7 @@ struct exec_birth {
         char **env;
         int output;                     /* becomes the command's 1 and 2 */
         int node_lock, tree_pipe;       /* -1: none */
+        struct mono valid_until;        /* ns 0: without limit */
 };
 
 struct exec_keeper_events {
@@ -43,6 +45,9 @@ pid_t exec_keeper_pid(const struct exec_keeper *k);
 
 /* Asks it to end its tree. */
 void exec_keeper_end(struct exec_keeper *k);
+
+/* It may go on for longer. */
+void exec_keeper_prolong(struct exec_keeper *k, struct mono valid_until);
 
 /* Gives the messages that have come so far. */
 void exec_keeper_listen(struct exec_keeper *k);

@@ -52,6 +52,7 @@ struct runner;                         /* one type's shared state in one worker 
 struct run {
         const struct task *task;       /* borrowed */
         const struct run_context *context;
+        struct mono valid_until;       /* from then on it may not run, unless prolonged; ns 0: no such limit */
         int64_t timeout_ms;            /* the runner ends the run itself at this age: cause timeout */
         int (*starting)(struct run *r);
         void (*child)(struct run *r, int keeper_pid, int pid);   /* exec: the command exists; may be NULL */
@@ -81,6 +82,8 @@ struct runner_kind {
         /* Ends the run soon; done still runs, with the cause of `why` (a run that finished just now keeps
          * its own outcome). Asked twice is fine. */
         void (*stop)(struct runner *rn, struct run *r, enum run_stop why);
+        /* `valid_until` of the run is a later one. NULL: whoever stops it is enough. */
+        void (*prolong)(struct runner *rn, struct run *r);
         void (*close)(struct runner *rn, void (*closed)(void *arg), void *arg);   /* no run is left */
         bool tree;                     /* runs leave a task tree that may outlive the worker */
 };

@@ -526,6 +526,69 @@ static void watched_holder_is_named_when_ripe(void **state)
         assert_null(r->unit->watch);
 }
 
+/* An answer to the look that is on its way. */
+static void seen(const char *occ, uint64_t seq)
+{
+        assert_int_equal(rig_call(r)->op, LEDGER_PEEK);
+        (void) snprintf(rig_call(r)->out.peek.slot_occ, OCC_TEXT, "%s", occ);
+        rig_call(r)->out.peek.seq = seq;
+        rig_answer_call(r, 0);
+}
+
+static void answer_busy(const char *occ, uint64_t seq)
+{
+        rig_call(r)->out.claim.seq = seq;
+        (void) snprintf(rig_call(r)->out.claim.holder_occ, OCC_TEXT, "%s", occ);
+        answer_call(OUTCOME_BUSY);
+}
+
+static void watched_holder_is_looked_at_between_claims(void **state)
+{
+        (void) state;
+        r->task.lease_ms = 60;
+        begin(&claim_redis);
+        struct mono began = clock_mono();
+        answer_busy("dead", 5);
+        for (unsigned calls = 1; mono_since_ms(began, clock_mono()) < 90; calls++) {
+                until_called(calls);
+                seen("dead", 5);
+        }
+        claim_ask(claimer, c);
+        assert_string_equal(rig_call(r)->in.claim.stale_occ, "dead");
+}
+
+static void holder_that_renews_is_never_ripe(void **state)
+{
+        (void) state;
+        r->task.lease_ms = 60;
+        begin(&claim_redis);
+        struct mono began = clock_mono();
+        answer_busy("alive", 5);
+        for (unsigned calls = 1; mono_since_ms(began, clock_mono()) < 90; calls++) {
+                until_called(calls);
+                seen("alive", 5 + calls);
+        }
+        claim_ask(claimer, c);
+        assert_string_equal(rig_call(r)->in.claim.stale_occ, "");
+}
+
+static void looking_ends_when_the_unit_is_free_or_has_another_holder(void **state)
+{
+        static const char *const next[] = { "", "other" };
+        (void) state;
+        r->task.lease_ms = 30;
+        begin(&claim_redis);
+        for (unsigned i = 0; i < 2; i++) {
+                answer_busy("first", 5);
+                until_called(r->call_count);
+                unsigned calls = r->call_count;
+                seen(next[i], 5);
+                rig_pass(r, 40);
+                assert_int_equal(r->call_count, calls);
+                claim_ask(claimer, c);
+        }
+}
+
 static void none_is_granted_later_and_counts_here(void **state)
 {
         (void) state;
@@ -573,6 +636,9 @@ int main(int argc, char **argv)
                 CASE(store_that_says_lost_is_believed),
                 CASE(silent_store_is_lost_at_the_limit),
                 CASE(watched_holder_is_named_when_ripe),
+                CASE(watched_holder_is_looked_at_between_claims),
+                CASE(holder_that_renews_is_never_ripe),
+                CASE(looking_ends_when_the_unit_is_free_or_has_another_holder),
                 CASE(none_is_granted_later_and_counts_here),
         };
 

@@ -240,7 +240,7 @@ static void stop_tries_a_waiting_finish_at_once(void **state)
                 }
         }
         assert_int_equal(r->spine.count, 0);
-        assert_int_equal(rig_lines("finish"), 0);
+        assert_int_equal(rig_lines("finish"), 1);
 }
 
 static void closed_ledger_ends_a_finish(void **state)
@@ -254,6 +254,44 @@ static void closed_ledger_ends_a_finish(void **state)
         rig_answer_call(r, -ECANCELED);
         assert_int_equal(r->spine.count, 0);
         assert_int_equal(r->releases, 1);
+        /* How it ended is in the log all the same. */
+        assert_int_equal(rig_line("finish", 0)->state, STATE_SUCCEEDED);
+}
+
+static void halted_ledger_is_not_waited_for_by_a_drain(void **state)
+{
+        (void) state;
+        rig_go(r);
+        rig_grant(r);
+        rig_start_run(r);
+        rig_end_run(r, STATE_SUCCEEDED, CAUSE_NONE);
+        rig_answer_call(r, -EUCLEAN);
+        assert_int_equal(r->spine.count, 1);   /* while it works, a person may cure it */
+        assert_int_equal(rig_lines("finish"), 0);
+        drain();
+        rig_pass(r, 70);
+        rig_answer_call(r, -EUCLEAN);
+        assert_int_equal(r->spine.count, 0);
+        assert_int_equal(rig_line("finish", 0)->state, STATE_SUCCEEDED);
+}
+
+static void redis_that_is_away_is_waited_for_a_few_seconds_by_a_drain(void **state)
+{
+        (void) state;
+        rig_go(r);
+        r->task.singleton = PATH_REDIS;
+        rig_grant(r);
+        rig_start_run(r);
+        rig_end_run(r, STATE_SUCCEEDED, CAUSE_NONE);
+        drain();
+        struct mono began = clock_mono();
+        for (unsigned answered = 0; r->spine.count > 0 && mono_since_ms(began, clock_mono()) < 9000; rig_pass(r, 20))
+                for (; answered < r->call_count && r->spine.count > 0; answered++) {
+                        r->calls[answered]->error = -EAGAIN;
+                        r->calls[answered]->done(r->calls[answered]);
+                }
+        assert_in_range(mono_since_ms(began, clock_mono()), 4500, 7000);
+        assert_int_equal(rig_line("finish", 0)->state, STATE_SUCCEEDED);
 }
 
 static void handles_bound_what_is_claimed(void **state)
@@ -350,6 +388,8 @@ int main(int argc, char **argv)
                 CASE(grant_after_stop_is_not_started),
                 CASE(stop_tries_a_waiting_finish_at_once),
                 CASE(closed_ledger_ends_a_finish),
+                CASE(halted_ledger_is_not_waited_for_by_a_drain),
+                CASE(redis_that_is_away_is_waited_for_a_few_seconds_by_a_drain),
                 CASE(handles_bound_what_is_claimed),
                 CASE(tick_limit_leaves_the_rest_to_the_next_turn),
                 CASE(clock_set_forward_looks_at_all_anew),
