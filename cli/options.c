@@ -69,6 +69,13 @@ const struct option_help prove_options[] = {
         { "--json", "for programs", NULL },
         { "--verbose", "attempts, outcomes and fences of each task, and every single finding", NULL },
         TIMES,
+        { NULL, "Reads the trigger logs of all processes and asks no running instance. DUE counts the instants of the\n"
+                "plan within the judged time: from the first line to where every instant is known to have been\n"
+                "decided; what lies behind is named as not judged, and the next start records it. Each due instant\n"
+                "is in one place: run once (DONE, NOOP, FAILED, INTERRUPTED, UNKNOWN by its end), TWICE, DROPPED\n"
+                "(overlap), SKIPPED (misfire, late and other reasons, listed below the table), FAILED before its\n"
+                "start (not_sent, log), or MISSED: nobody ran it, and nothing says why. The verdict is about once\n"
+                "only: a task may be ONCE and every run of it have failed. Columns of zeros are left out.", NULL },
         { NULL, "Exits with 0: every instant ran once, or its absence is explained; 1: a duplicate; 2: a missed\n"
                 "instant; 3: inconclusive, since logs are missing or damaged, or a run's end is not known.", NULL },
         END

@@ -177,7 +177,7 @@ int main(int argc, char **argv)
                 return 64;
         author_open(&master, argv[1], "m", 100, "master");
         for (int i = 0; i < WORKERS; i++) {
-                char slot[4];
+                char slot[12];
                 (void) snprintf(slot, sizeof(slot), "%d", i);
                 author_open(&workers[i], argv[1], slot, 101 + i, "worker");
                 roster(&master, "born", &workers[i], 5);
