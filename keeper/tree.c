@@ -98,14 +98,16 @@ static pid_t parent_of(pid_t pid)
 }
 
 /* A number read from /proc may be another process by now. The pidfd fixes who is meant, then the parent is
- * compared: who was reparented meanwhile is found again as a direct child. */
+ * compared. It is this process when the one before has just ended, maybe of our own signal. */
 static void member_signal(const struct member *m, int sig)
 {
         int fd = (int) syscall(SYS_pidfd_open, m->pid, 0);
+        pid_t parent;
 
         if (fd < 0)
                 return;
-        if (parent_of(m->pid) == m->parent) {
+        parent = parent_of(m->pid);
+        if (parent == m->parent || parent == getpid()) {
                 (void) syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
                 /* A stopped process takes no TERM before it goes on. */
                 if (sig == SIGTERM)

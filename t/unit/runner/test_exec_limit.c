@@ -12,6 +12,17 @@ static void command_that_nobody_prolongs_is_ended_at_its_limit(void **state)
         exec_trial_end();
 }
 
+/* The parent dies of it first, and its children have another parent from then on. */
+static void all_of_a_tree_hear_term(void **state)
+{
+        (void) state;
+        t.run.valid_until = mono_plus_ms(clock_mono(), 300);
+        exec_trial_sh("i=0; while [ $i -lt 30 ]; do sleep 60 & i=$((i + 1)); done; wait");
+        trial_assert_ended(&t, STATE_INTERRUPTED, CAUSE_LEASE_LOST, RESULT_NONE, -1);
+        assert_in_range(t.took_ms, 250, 4000);   /* not by KILL, five seconds later */
+        exec_trial_end();
+}
+
 static void limit_needs_no_worker(void **state)
 {
         (void) state;
@@ -72,6 +83,7 @@ int main(int argc, char **argv)
 {
         const struct CMUnitTest cases[] = {
                 CASE(command_that_nobody_prolongs_is_ended_at_its_limit),
+                CASE(all_of_a_tree_hear_term),
                 CASE(limit_needs_no_worker),
                 CASE(prolonged_command_goes_on),
                 CASE(limit_that_passed_before_the_start_ends_at_once),
