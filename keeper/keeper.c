@@ -26,6 +26,9 @@
 /* Between two rounds of KILL. What does not die of the first one sleeps in the kernel, or forks. */
 #define KILL_ROUND_MS 20
 
+/* Between two looks for who has not been told by TERM: born, or given to another parent, during the look before. */
+#define TERM_ROUND_MS 50
+
 #define LIMIT_LOOK_MS 1000
 
 struct keeper {
@@ -228,7 +231,7 @@ static int wait_ms(const struct keeper *k)
         if (!k->ending)
                 return limit_wait_ms(k);
         long long left = k->kill_at_ms - now_ms();
-        return left <= 0 ? KILL_ROUND_MS : left > INT_MAX ? INT_MAX : (int) left;
+        return left <= 0 ? KILL_ROUND_MS : left > TERM_ROUND_MS ? TERM_ROUND_MS : (int) left;
 }
 
 /* One turn. Returns false when there is nothing left to keep. */
@@ -245,6 +248,8 @@ static bool turn(struct keeper *k)
         limit_check(k);
         if (k->ending && now_ms() >= k->kill_at_ms)
                 (void) tree_end(k, SIGKILL);
+        else if (k->ending)
+                (void) tree_signal(SIGTERM);
 
         struct pollfd fds[2] = {
                 { .fd = k->signals, .events = POLLIN },

@@ -23,6 +23,21 @@ struct member {
 static struct member members[TREE_MAX];
 static int member_count;
 
+/* Who was sent SIGTERM, a bit a number: the kernel gives none above. Its pages are untouched memory until used. */
+#define PID_LIMIT (4 << 20)
+static unsigned char told[PID_LIMIT / 8];
+
+/* True the first time. */
+static bool tell_once(pid_t pid)
+{
+        unsigned char bit = (unsigned char) (1 << (pid & 7));
+
+        if (pid < 0 || pid >= PID_LIMIT || (told[pid >> 3] & bit))
+                return false;
+        told[pid >> 3] |= bit;
+        return true;
+}
+
 static void member_add(pid_t pid, pid_t parent)
 {
         if (member_count < TREE_MAX)
@@ -107,7 +122,7 @@ static void member_signal(const struct member *m, int sig)
         if (fd < 0)
                 return;
         parent = parent_of(m->pid);
-        if (parent == m->parent || parent == getpid()) {
+        if ((parent == m->parent || parent == getpid()) && (sig != SIGTERM || tell_once(m->pid))) {
                 (void) syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
                 /* A stopped process takes no TERM before it goes on. */
                 if (sig == SIGTERM)

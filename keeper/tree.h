@@ -5,7 +5,8 @@
 #include <sys/types.h>
 
 /* Sends `sig` to every descendant that can be found now; 0 only counts. Returns how many were found, or
- * -errno when the children of this process cannot be read. A tree that forks meanwhile needs another call. */
+ * -errno when the children of this process cannot be read. A tree that forks meanwhile needs another call: SIGTERM
+ * goes to each but once, since many programs take a second one for an order to hurry. */
 int tree_signal(int sig);
 
 #endif

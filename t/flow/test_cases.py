@@ -1,5 +1,5 @@
-"""Faults that other schedulers met in the field, each as a short test of its whole kind: who runs, and when. The number in a
-docstring is that of the report."""
+"""Faults that other schedulers met in the field, each as a short test of its whole kind: who runs, and when.
+The number in a docstring is that of the report."""
 import collections
 import json
 import os
@@ -14,7 +14,8 @@ import pytest
 import faults
 import kit
 import wire
-from evidence import task, runs_of, finishes, waits_for_runs, prove_all, dropped, intervals, most_at_once, cpu_of, three_nodes
+from evidence import (task, runs_of, finishes, waits_for_runs, prove_all, dropped, intervals, most_at_once, cpu_of,
+                      three_nodes)
 
 
 # Duplicates.

@@ -1,5 +1,5 @@
-"""Faults that other schedulers met in the field, each as a short test of its whole kind: what is run. The number in a
-docstring is that of the report."""
+"""Faults that other schedulers met in the field, each as a short test of its whole kind: what is run.
+The number in a docstring is that of the report."""
 import contextlib
 import gzip
 import json

@@ -44,6 +44,24 @@ static void double_fork_with_setsid_is_ended(void **state)
         exec_trial_end();
 }
 
+/* A child born, or given to another parent, while its tree was being told, was not told, and held the unit until
+ * kill_after. */
+static void tree_that_still_grows_is_told_whole(void **state)
+{
+#define GROWING "for i in 1 2 3 4 5 6 7 8; do (setsid sh -c 'sleep 60 & sleep 60' &) ; done >/dev/null"
+        (void) state;
+        exec_trial_sh(GROWING);
+        assert_true(t.took_ms < 2000);
+        for (int i = 0; i < 20; i++) {
+                trial_again(&t);
+                EXEC_SH(GROWING);
+                trial_run(&t);
+                trial_assert_ended(&t, STATE_SUCCEEDED, CAUSE_NONE, RESULT_DONE, 0);
+                assert_true(t.took_ms < 2000);
+        }
+        exec_trial_end();
+}
+
 static void left_children_are_told(void **state)
 {
         (void) state;
@@ -201,6 +219,7 @@ int main(int argc, char **argv)
                 CASE(child_that_keeps_the_output_is_ended),
                 CASE(what_was_left_behind_is_told_beside_the_failure),
                 CASE(double_fork_with_setsid_is_ended),
+                CASE(tree_that_still_grows_is_told_whole),
                 CASE(left_children_are_told),
                 CASE(left_child_delays_the_end_by_a_second_at_most),
                 CASE(deadline_ends_the_tree),
