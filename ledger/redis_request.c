@@ -90,8 +90,8 @@ static void judge(struct redis_request *q, const struct redisReply *r)
         else if (q->calls[0]->op == LEDGER_REGISTER && strcmp(verdict, "UNIT_LOST") == 0)
                 unit_lost(q);
         else if (strcmp(verdict, "STORE_LOST") == 0) {
-                answer_calls(q, -EUCLEAN, REDIS_STORE_LOST);
                 redis_halt(l, REDIS_STORE_LOST);
+                answer_calls(q, -EUCLEAN, REDIS_STORE_LOST);
         } else {
                 answer_calls(q, -EAGAIN, "the server was restarted or replaced");
                 redis_link_drop(l->link, "the server was restarted or replaced");

@@ -106,8 +106,9 @@ static bool answered(struct step *st)
                 return false;
         }
         if (!su->said_away) {
-                (void) log_warning(0, "ledger %s: task %s waits to be defined: %s", su->o.ledger->kind->name,
-                                   st->job->task->name, ledger_call_text(&st->call));
+                if (!place_has_trouble(su->o.place, su->o.trouble))   /* else the link has said why */
+                        (void) log_warning(0, "ledger %s: task %s waits to be defined: %s", su->o.ledger->kind->name,
+                                           st->job->task->name, ledger_call_text(&st->call));
                 place_set_trouble(su->o.place, su->o.trouble, true);
         }
         su->said_away = true;

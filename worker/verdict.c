@@ -283,6 +283,7 @@ static void note_ledger(struct occurrence *o)
         bool is_trouble = out == OUTCOME_DOWN || out == OUTCOME_HALTED;
         enum place_trouble kind = j->task->singleton == PATH_REDIS ? TROUBLE_GROUP : TROUBLE_LEDGER;
         struct mono now = clock_mono();
+        bool is_said = place_has_trouble(s->o.place, kind) && !(s->troubles & kind);   /* by the link itself */
 
         if (!j->ledger || (!is_trouble && !(s->troubles & kind)))
                 return;
@@ -291,6 +292,8 @@ static void note_ledger(struct occurrence *o)
         if (!is_trouble || (s->said_trouble.ns && mono_since_ms(s->said_trouble, now) < SAID_AGAIN_MS))
                 return;
         s->said_trouble = now;
+        if (is_said)
+                return;
         (void) log_warning(0, "task %s: not claimed, the ledger is %s: %s", j->task->name,
                            out == OUTCOME_DOWN ? "down" : "halted", o->claim.why);
 }

@@ -48,6 +48,11 @@ void place_set_trouble(struct board_place *p, enum place_trouble t, bool is)
         word_put(&p->shared->troubles, is ? now | t : now & ~(uint64_t) t);
 }
 
+bool place_has_trouble(const struct board_place *p, enum place_trouble t)
+{
+        return word_get(&p->shared->troubles) & t;
+}
+
 void place_set_current(struct board_place *p, const char *occ, const char *task)
 {
         sequence_begin(&p->shared->sequence);

@@ -104,6 +104,7 @@ void place_beat(struct board_place *p, struct mono now, int64_t loop_lag_us);
 void place_add(struct board_place *p, enum board_counter c, uint64_t n);
 void place_set_term(struct board_place *p, uint64_t term);
 void place_set_trouble(struct board_place *p, enum place_trouble t, bool is);
+bool place_has_trouble(const struct board_place *p, enum place_trouble t);
 void place_set_current(struct board_place *p, const char *occ, const char *task); /* "" none */
 struct board_row *place_row(struct board_place *p, const char *task);   /* never NULL: `_other` at the end */
 void row_attempt(struct board_row *r, enum outcome o);
