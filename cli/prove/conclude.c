@@ -137,9 +137,11 @@ static void ledgers_part(struct evidence *e)
         for (size_t i = 0; i < e->plans_count; i++) {
                 struct plans *p = e->plans[i];
                 for (size_t k = 0; k < p->count; k++)
-                        if (plans_restart(p, k))
-                                p->list[k].until.ms =
-                                        evidence_ledger_end_ms(e, p->key, &p->list[k], &p->list[k + 1]);
+                        if (plans_restart(p, k)) {
+                                int64_t end = evidence_ledger_end_ms(e, p, k);
+                                if (end < p->list[k].until.ms)
+                                        p->list[k].until.ms = end;
+                        }
         }
 }
 
@@ -153,6 +155,8 @@ int evidence_read(struct evidence *e)
                 r = evidence_verify(e, e->processes[i], scanner);
         if (r == 0)
                 r = conclude(e);
+        if (r == 0)
+                r = evidence_lives(e);
         if (r == 0)
                 ledgers_part(e);
         return r;

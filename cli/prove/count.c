@@ -81,9 +81,8 @@ static void count_unrun(struct row *row, enum unrun unrun, enum cause cause, int
                 row->finals[STATE_INTERRUPTED] += (uint64_t) n;
 }
 
-/* Instants in (after, upto] of one plan, none of them covered. */
-static int count_uncovered(struct judge *j, struct unit *u, struct row *row, int64_t after_ms, int64_t upto_ms,
-                           const struct counted *c)
+/* Instants in (after, upto] without a word: missed, or unknown when somebody else must have decided them. */
+static int count_as(struct judge *j, struct unit *u, struct row *row, int64_t after_ms, int64_t upto_ms, enum verdict v)
 {
         uint64_t all = unit_instants(u, after_ms, upto_ms), unseen;
 
@@ -92,14 +91,54 @@ static int count_uncovered(struct judge *j, struct unit *u, struct row *row, int
         int r = count_unseen(j, u, after_ms, upto_ms, &unseen);
         if (r < 0)
                 return r;
+        uint64_t unsure = v == VERDICT_UNKNOWN ? all : unseen;
+        row->verdicts[VERDICT_UNKNOWN] += unsure;
+        row->unrun[UNRUN_UNSURE] += unsure;
+        row->verdicts[VERDICT_MISSED] += all - unsure;
+        return all > unseen ? unit_unexplained(j, u, after_ms, upto_ms, all - unseen, v) : 0;
+}
+
+/* What no line here tells of, but that it was decided: whoever did it, or tells of it later, has no log here. All that
+ * is the group's may be a stranger's, once there is one. */
+static int count_unexplained(struct judge *j, struct unit *u, struct row *row, int64_t after_ms, int64_t upto_ms)
+{
+        bool theirs = j->strangers && row->path == PATH_REDIS;
+        int64_t after = after_ms;
+        int r = 0;
+
+        for (size_t i = spans_find(&u->done, after + 1); after < upto_ms && r == 0; i++) {
+                bool last = i == u->done.count || u->done.list[i].first > upto_ms;
+                int64_t end = last ? upto_ms : u->done.list[i].first - 1;
+                if (end > after)
+                        r = count_as(j, u, row, after, end, theirs ? VERDICT_UNKNOWN : VERDICT_MISSED);
+                after = end > after ? end : after;
+                if (last || r < 0)
+                        break;
+                end = u->done.list[i].last < upto_ms ? u->done.list[i].last : upto_ms;
+                r = count_as(j, u, row, after, end, VERDICT_UNKNOWN);
+                after = end;
+        }
+        return r;
+}
+
+/* Instants in (after, upto] of one plan, none of them covered. */
+static int count_uncovered(struct judge *j, struct unit *u, struct row *row, int64_t after_ms, int64_t upto_ms,
+                           const struct counted *c)
+{
+        uint64_t all = unit_instants(u, after_ms, upto_ms), unseen;
+
+        if (all == 0)
+                return 0;
+        if (c->verdict == VERDICT_MISSED)
+                return count_unexplained(j, u, row, after_ms, upto_ms);
+        int r = count_unseen(j, u, after_ms, upto_ms, &unseen);
+        if (r < 0)
+                return r;
         row->verdicts[VERDICT_UNKNOWN] += unseen;
         row->unrun[UNRUN_UNSURE] += unseen;
         row->verdicts[c->verdict] += all - unseen;
-        if (c->verdict != VERDICT_MISSED)
-                count_unrun(row, c->unrun, c->cause, (int64_t) (all - unseen));
-        else if (all > unseen)
-                r = unit_missed(j, u, after_ms, upto_ms, all - unseen);
-        return r;
+        count_unrun(row, c->unrun, c->cause, (int64_t) (all - unseen));
+        return 0;
 }
 
 /* Those of one plan's part. */

@@ -34,6 +34,7 @@ static void process_free(struct process *p)
         free(p->node);
         free(p->boot);
         free(p->tzdata);
+        free(p->config);
         free(p);
 }
 
@@ -51,6 +52,7 @@ struct evidence *evidence_free(struct evidence *e)
         free(e->plans);
         free(e->troubles);
         free(e->blinds);
+        free(e->setups);
         dict_done(&e->by_name);
         dict_done(&e->plans_by_unit);
         free(e);
@@ -123,12 +125,15 @@ struct process *evidence_process(struct evidence *e, const char *node, const cha
         p->node = strdup(node);
         p->boot = strdup("");
         p->tzdata = strdup("");
+        p->config = strdup("");
+        p->setup = NO_SETUP;
+        p->led_from_us = FOREVER_US;
         p->kind = strcmp(slot, "m") == 0   ? PROCESS_MASTER
                   : strcmp(slot, "c") == 0 ? PROCESS_OTHER
                                            : PROCESS_WORKER;
         p->first_us = FOREVER_US;
         p->last_us = -FOREVER_US;
-        if (!p->node || !p->boot || !p->tzdata ||
+        if (!p->node || !p->boot || !p->tzdata || !p->config ||
             !list_room((void **) &e->processes, e->process_count, &e->process_room, sizeof(*e->processes)) ||
             dict_put(&e->by_name, name, strlen(name), p) < 0) {
                 process_free(p);
@@ -162,11 +167,15 @@ struct plans *evidence_plans(struct evidence *e, const char *task, const char *k
         return p;
 }
 
-static bool could_run(const struct process *p, const char *key, const struct plan *plan)
+/* Of a setup whose leader's log is not here nobody can tell. */
+bool evidence_could_run(const struct evidence *e, const struct process *p, const struct plans *plans,
+                        const struct plan *plan)
 {
         if (p->kind != PROCESS_WORKER && p->kind != PROCESS_ALONE)
                 return false;
-        if (*key && strcmp(p->node, key) != 0)
+        if (*plans->key && strcmp(p->node, plans->key) != 0)
+                return false;
+        if (p->setup != NO_SETUP && e->setups[p->setup].whole && !plans_told_by(plans, p->setup))
                 return false;
         return p->file_count > 0 && (plan->path != PATH_DEDICATED || p->led || p->kind == PROCESS_ALONE);
 }
@@ -176,7 +185,7 @@ static bool could_run(const struct process *p, const char *key, const struct pla
 
 /* A process that takes nothing more says itself how far it came. One that was killed at work, or goes on, came as
  * far as its last line, and what was due just before that may have been left to be decided within its grace. */
-static int64_t came_to_ms(const struct process *p, const struct plan *plan)
+int64_t evidence_came_ms(const struct process *p, const struct plan *plan)
 {
         if (!p->ceased)
                 return p->last_us / 1000 - plan_grace_ms(plan) - SLACK_MS;
@@ -185,15 +194,16 @@ static int64_t came_to_ms(const struct process *p, const struct plan *plan)
 
 /* While some go on, the instants are judged that all of them have seen: logs copied one after the other do not
  * lie then. */
-int64_t evidence_end_ms(const struct evidence *e, const char *key, const struct plan *plan)
+int64_t evidence_end_ms(const struct evidence *e, const struct plans *plans)
 {
+        const struct plan *plan = &plans->list[plans->count - 1];
         int64_t end = INT64_MIN, open_end = INT64_MAX;
 
         for (size_t i = 0; i < e->process_count; i++) {
                 const struct process *p = e->processes[i];
-                if (!could_run(p, key, plan) || p->last_us == -FOREVER_US)
+                if (!evidence_could_run(e, p, plans, plan) || p->last_us == -FOREVER_US)
                         continue;
-                int64_t came = came_to_ms(p, plan);
+                int64_t came = evidence_came_ms(p, plan);
                 if (came > end)
                         end = came;
                 if (!p->ended && !p->ceased && plan->path != PATH_DEDICATED && came < open_end)
@@ -204,19 +214,19 @@ int64_t evidence_end_ms(const struct evidence *e, const char *key, const struct 
 
 /* Who used the first ledger ended before the second one's plan was made, or belongs to another node. When others
  * saw both, a ledger was emptied under them. */
-int64_t evidence_ledger_end_ms(const struct evidence *e, const char *key, const struct plan *plan,
-                               const struct plan *next)
+int64_t evidence_ledger_end_ms(const struct evidence *e, const struct plans *plans, size_t at)
 {
+        const struct plan *plan = &plans->list[at], *next = plan + 1;
         int64_t end = INT64_MIN;
 
         for (int pass = 0; pass < 2; pass++)
                 for (size_t i = 0; i < e->process_count; i++) {
                         const struct process *p = e->processes[i];
                         bool before = p->last_us / 1000 < next->valid_from.ms || strcmp(p->node, next->node) != 0;
-                        if (!could_run(p, key, plan) || p->last_us == -FOREVER_US)
+                        if (!evidence_could_run(e, p, plans, plan) || p->last_us == -FOREVER_US)
                                 continue;
-                        if (pass == 0 && before && came_to_ms(p, plan) > end)
-                                end = came_to_ms(p, plan);
+                        if (pass == 0 && before && evidence_came_ms(p, plan) > end)
+                                end = evidence_came_ms(p, plan);
                         if (pass == 1 && !before && (end == INT64_MIN || p->first_us / 1000 <= end))
                                 return next->valid_from.ms;
                 }
@@ -249,6 +259,18 @@ bool evidence_goes_on(const struct evidence *e, const char *key)
                 const struct process *p = e->processes[i];
                 if ((p->kind == PROCESS_WORKER || p->kind == PROCESS_ALONE) && p->file_count && !p->ended &&
                     (!*key || strcmp(p->node, key) == 0))
+                        return true;
+        }
+        return false;
+}
+
+bool evidence_died(const struct evidence *e, int64_t from_us, int64_t to_us)
+{
+        for (size_t i = 0; i < e->process_count; i++) {
+                const struct process *p = e->processes[i];
+                int64_t last_us = p->last_us > p->born_us ? p->last_us : p->born_us;
+                if ((p->kind == PROCESS_WORKER || p->kind == PROCESS_ALONE) && !p->stopped && last_us <= to_us &&
+                    p->ended_us >= from_us)
                         return true;
         }
         return false;

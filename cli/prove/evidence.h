@@ -29,6 +29,8 @@ struct log_file {
 struct process {
         char *name;             /* owned; <node>.<slot>.<pid>.<pstart> */
         char *node, *boot, *tzdata;   /* owned; boot and tzdata "" when unknown */
+        char *config;           /* owned; hash of its configuration, "" when unknown */
+        size_t setup;           /* in evidence.setups; NO_SETUP: it runs no task, or its log is not here */
         size_t index;           /* in evidence.processes */
         enum process_kind kind;
         struct log_file *files; /* owned, by first_n */
@@ -39,6 +41,8 @@ struct process {
         bool occurrences;       /* has lines about occurrences, the first planned for: */
         int64_t first_planned_ms;
         bool led, synced;
+        int64_t led_from_us;    /* its first plan line; FOREVER_US: it wrote none */
+        bool damaged;           /* lines of its log are missing, or were changed */
         bool broken;            /* its log fits no more from broken_from_us on, up to its end */
         int64_t broken_from_us;
 
@@ -48,6 +52,14 @@ struct process {
         int exit_code, signal;
         bool ceased;            /* it has said how far it came, for each ledger: */
         int64_t ceased_ms, ceased_group_ms;
+};
+
+#define NO_SETUP SIZE_MAX
+
+/* A node under one configuration: its processes have the same tasks, and any leader among them tells which. */
+struct setup {
+        const char *node, *config;   /* borrowed from the first of its processes */
+        bool whole;             /* all its plans were told: what is not among them, it does not have */
 };
 
 /* A stretch of time in which this node's tasks may have been started unseen. */
@@ -64,6 +76,9 @@ struct evidence {
         struct plans **plans;         /* owned */
         size_t plans_count, plans_room;
         struct dict plans_by_unit;   /* struct plans by "task\0key" */
+
+        struct setup *setups;         /* owned */
+        size_t setup_count, setup_room;
 
         struct blind *blinds;         /* owned */
         size_t blind_count, blind_room;
@@ -88,13 +103,21 @@ int evidence_collect(struct evidence *e, char **paths, size_t count);
 /* Reads and verifies everything gathered. 0 or -ENOMEM. */
 int evidence_read(struct evidence *e);
 
-/* Until when (exclusive, planned ms) instants of a task with this plan had to be decided by somebody whose
- * log is here. INT64_MIN: nobody could. */
-int64_t evidence_end_ms(const struct evidence *e, const char *key, const struct plan *plan);
+/* Until when (exclusive, planned ms) instants of a task with the newest of these plans had to be decided by somebody
+ * whose log is here. INT64_MIN: nobody could. */
+int64_t evidence_end_ms(const struct evidence *e, const struct plans *plans);
 
-/* The same for a plan that another ledger's plan `next` follows: until when the first ledger was in use. */
-int64_t evidence_ledger_end_ms(const struct evidence *e, const char *key, const struct plan *plan,
-                               const struct plan *next);
+/* The same for plan i, which another ledger's plan follows: until when the first ledger was in use. */
+int64_t evidence_ledger_end_ms(const struct evidence *e, const struct plans *plans, size_t i);
+
+/* True when the process could run the task under this plan; and until when it saw to it. */
+bool evidence_could_run(const struct evidence *e, const struct process *p, const struct plans *plans,
+                        const struct plan *plan);
+int64_t evidence_came_ms(const struct process *p, const struct plan *plan);
+
+/* True when a process here was killed at work, or went unseen, within [from, to]: of what it decided last, its lines
+ * may be owed. */
+bool evidence_died(const struct evidence *e, int64_t from_us, int64_t to_us);
 
 /* The first line of node `node`; FOREVER_US: there is none. */
 int64_t evidence_node_from_us(const struct evidence *e, const char *node);
@@ -106,9 +129,12 @@ bool evidence_goes_on(const struct evidence *e, const char *key);
 /* True when a run for `key` may have been started unseen within [from, to]. */
 bool evidence_blind(const struct evidence *e, const char *key, int64_t from_us, int64_t to_us);
 
-/* For the parts of evidence: verify.c reads a process, conclude.c draws the conclusions. */
+/* For the parts of evidence: verify.c reads a process, conclude.c draws the conclusions, lives.c those about tasks
+ * that came and went. */
 struct scanner;
 int evidence_verify(struct evidence *e, struct process *p, struct scanner *s);
+int evidence_setup(struct evidence *e, struct process *p);   /* finds or makes its setup; 0 or -ENOMEM */
+int evidence_lives(struct evidence *e);
 int evidence_trouble(struct evidence *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int evidence_blind_add(struct evidence *e, int64_t from_us, int64_t to_us, const char *node);
 struct process *evidence_process(struct evidence *e, const char *node, const char *slot, int pid,

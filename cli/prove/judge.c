@@ -40,6 +40,7 @@ static void unit_free(struct unit *u)
         free(u->counted);
         spans_done(&u->ran);
         spans_done(&u->covered);
+        spans_done(&u->done);
         spans_done(&u->doubled);
         free(u);
 }
@@ -120,7 +121,7 @@ static struct unit *unit_new(struct judge *j, const char *task, const char *key,
         if (u->task && u->key && u->plans) {
                 const struct plans *p = u->plans;
                 int64_t node_ms = *key ? evidence_node_from_us(j->evidence, key) / 1000 : INT64_MIN;
-                u->end_ms = p->count ? evidence_end_ms(j->evidence, key, &p->list[p->count - 1]) : INT64_MIN;
+                u->end_ms = p->count ? evidence_end_ms(j->evidence, p) : INT64_MIN;
                 u->from_ms = node_ms > j->from_ms ? node_ms : j->from_ms;
                 u->down_ms = INT64_MIN;
                 return u;
@@ -289,9 +290,10 @@ int judge_end(struct judge *j)
                 for (size_t k = 0; k < u->open_count && r == 0; k++)
                         r = occurrence_settle(j, u, &u->open[k]);
                 u->open_count = 0;
-                if (r == 0)
-                        r = unit_sweep(j, u);
+                j->strangers |= r == 0 && unit_has_strangers(j, u);
         }
+        for (size_t i = 0; i < j->unit_count && r == 0; i++)
+                r = unit_sweep(j, j->units[i]);
         if (j->row_count)
                 qsort(j->rows, j->row_count, sizeof(struct row *), by_name);
         return r;

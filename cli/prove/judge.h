@@ -28,6 +28,7 @@ struct judge {
         struct dict units_by_name;      /* "task\0key\0shard" */
         char **notes;                    /* owned: single cases in words */
         size_t note_count, note_room, notes_dropped;
+        bool strangers;                  /* processes of the group have no log here */
         size_t open, open_max;           /* occurrences in memory now, and at most */
         int64_t from_ms, upto_ms;        /* the covered window, as far as any task goes */
 };

@@ -1,5 +1,6 @@
 /* Plans of one task in order. The same plan is said by several processes and again in every file: it is kept
- * once. One revision that is valid from two times comes from two ledgers, as when a state folder was replaced. */
+ * once. One revision that is valid from two times comes from two ledgers, as when a state folder was replaced. A task
+ * that was removed and came back has the same plan twice, and a gap between. */
 #include "cli/prove/plans.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "cli/prove/scan.h"
+#include "cli/prove/spans.h"
 #include "common/record/ids.h"
 #include "common/schedule/misfire.h"
 
@@ -28,6 +30,7 @@ struct plans *plans_free(struct plans *p)
         free(p->task);
         free(p->key);
         free(p->list);
+        free(p->setups);
         free(p);
         return NULL;
 }
@@ -69,8 +72,7 @@ static bool same_definition(const struct plan *a, const struct plan *b)
                a->shards == b->shards;
 }
 
-/* Places `n` by valid_from, then revision. */
-static int place(struct plans *p, const struct plan *n)
+static int make_room(struct plans *p)
 {
         if (p->count == p->room) {
                 size_t room = p->room ? p->room * 2 : 2;
@@ -80,6 +82,14 @@ static int place(struct plans *p, const struct plan *n)
                 p->list = list;
                 p->room = room;
         }
+        return 0;
+}
+
+/* Places `n` by valid_from, then revision. */
+static int place(struct plans *p, const struct plan *n)
+{
+        if (make_room(p) < 0)
+                return -ENOMEM;
         size_t i = p->count++;
         for (; i > 0 && (p->list[i - 1].valid_from.ms > n->valid_from.ms ||
                          (p->list[i - 1].valid_from.ms == n->valid_from.ms && p->list[i - 1].rev > n->rev));
@@ -135,10 +145,71 @@ int64_t plan_grace_ms(const struct plan *p)
         return GRACE_DEFAULT_MS;
 }
 
+int plans_told(struct plans *p, size_t setup)
+{
+        size_t word = setup / 64;
+
+        if (word >= p->setup_words) {
+                uint64_t *setups = reallocarray(p->setups, word + 1, sizeof(*setups));
+                if (!setups)
+                        return -ENOMEM;
+                memset(setups + p->setup_words, 0, (word + 1 - p->setup_words) * sizeof(*setups));
+                p->setups = setups;
+                p->setup_words = word + 1;
+        }
+        p->setups[word] |= 1ULL << setup % 64;
+        return 0;
+}
+
+bool plans_told_by(const struct plans *p, size_t setup)
+{
+        return setup / 64 < p->setup_words && p->setups[setup / 64] >> setup % 64 & 1;
+}
+
+/* Plan i for the ranges of `force` alone: it ends with the first one, and comes again for each one more. Gives how
+ * many were added, or -ENOMEM. */
+static int plan_limit(struct plans *p, size_t i, const struct spans *force)
+{
+        const struct plan whole = p->list[i];
+        int64_t end = i + 1 < p->count ? p->list[i + 1].valid_from.ms : INT64_MAX;
+        int more = 0;
+
+        p->list[i].until = whole.valid_from;
+        for (size_t k = spans_find(force, whole.valid_from.ms + 1); k < force->count && force->list[k].first <= end; k++) {
+                const struct span *s = &force->list[k];
+                struct instant until = s->last < SPANS_LAST ? (struct instant) { s->last } : whole.until;
+                if (s->first <= whole.valid_from.ms + 1) {
+                        p->list[i].until = until;
+                        continue;
+                }
+                if (make_room(p) < 0)
+                        return -ENOMEM;
+                size_t at = i + (size_t) ++more;
+                memmove(&p->list[at + 1], &p->list[at], (p->count - at) * sizeof(*p->list));
+                p->list[at] = whole;
+                p->list[at].valid_from.ms = s->first - 1;
+                p->list[at].until = until;
+                p->list[at].resumed = true;
+                p->count++;
+        }
+        return more;
+}
+
+int plans_limit(struct plans *p, const struct spans *force)
+{
+        for (size_t i = 0; i < p->count; i++) {
+                int more = plan_limit(p, i, force);
+                if (more < 0)
+                        return more;
+                i += (size_t) more;
+        }
+        return 0;
+}
+
 bool plans_restart(const struct plans *p, size_t i)
 {
         return i + 1 < p->count && p->list[i].path != PATH_NONE && p->list[i + 1].path != PATH_NONE &&
-               p->list[i + 1].rev <= p->list[i].rev && p->list[i + 1].valid_from.ms > p->list[i].valid_from.ms;
+               !p->list[i + 1].resumed && p->list[i + 1].rev <= p->list[i].rev && p->list[i + 1].valid_from.ms > p->list[i].valid_from.ms;
 }
 
 bool plans_part(const struct plans *p, size_t i, struct instant *after, struct instant *upto)

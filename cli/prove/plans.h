@@ -23,7 +23,8 @@ struct plan {
         unsigned shards;
         uint64_t rev;
         struct instant valid_from;  /* instants after it, up to the next plan's */
-        struct instant until;       /* and up to here, when the next one is another ledger's */
+        struct instant until;       /* and up to here, when nobody had the task then, or the next is another ledger's */
+        bool resumed;               /* the one before, after a time in which nobody had the task */
         const char *node;           /* of the process that said it first; borrowed from its process */
 };
 
@@ -31,6 +32,8 @@ struct plans {
         char *task, *key;           /* owned; key: the scope key, "" or a node */
         struct plan *list;          /* owned, by valid_from */
         size_t count, room;
+        uint64_t *setups;           /* owned bits: which setups have the task, by the lines of their leaders */
+        size_t setup_words;
         bool split;                 /* two definitions claimed one revision */
         bool unknown_kind;
 };
@@ -40,6 +43,14 @@ struct plans *plans_free(struct plans *p);
 
 /* Adds what a plan line of node `node` says. 0, -EINVAL: the line makes no sense, -ENOMEM. */
 int plans_add(struct plans *p, const struct record *r, const char *node);
+
+/* Notes that setup `setup` has the task, and asks for it. */
+int plans_told(struct plans *p, size_t setup);   /* 0 or -ENOMEM */
+bool plans_told_by(const struct plans *p, size_t setup);
+
+/* Cuts the plans to the ranges in which somebody had the task. 0 or -ENOMEM. */
+struct spans;
+int plans_limit(struct plans *p, const struct spans *force);
 
 /* True when plan i + 1 was numbered by another ledger than plan i: revisions of one ledger only grow. */
 bool plans_restart(const struct plans *p, size_t i);

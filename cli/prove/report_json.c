@@ -66,6 +66,10 @@ static void not_judged(struct buf *b, const struct row *r)
                 span(b, "between_ledgers", r->between_from_ms, r->between_upto_ms);
                 buf_format(b, ",\"instants\":%" PRIu64 "}", r->between);
         }
+        if (r->away) {
+                span(b, "removed", r->away_from_ms, r->away_upto_ms);
+                buf_format(b, ",\"instants\":%" PRIu64 "}", r->away);
+        }
 }
 
 static void row_json(struct buf *b, const struct row *r)

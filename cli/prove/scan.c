@@ -28,6 +28,7 @@ static const struct {
         [FIELD_PSTART] = { "pstart", TEXT },
         [FIELD_BOOT] = { "boot", TEXT },
         [FIELD_ROLE] = { "role", TEXT },
+        [FIELD_CONFIG] = { "config", TEXT },
         [FIELD_TZDATA] = { "tzdata", TEXT },
         [FIELD_SYNC] = { "sync", NUMBER },
         [FIELD_PREV_H] = { "prev_h", TEXT },

@@ -39,6 +39,7 @@ enum field {
         FIELD_PSTART,
         FIELD_BOOT,
         FIELD_ROLE,
+        FIELD_CONFIG,
         FIELD_TZDATA,
         FIELD_SYNC,
         FIELD_PREV_H,

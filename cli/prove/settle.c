@@ -345,8 +345,10 @@ static int settle_no_run(struct judge *j, struct unit *u, struct row *row, const
 
         if (o->two_fences)
                 return settle_granted_twice(j, u, row, o);
+        /* Granted and not yet started, or never: the sweep sees to it. Who stopped in good order owes no line: that
+         * others were told of the grant decided nothing. */
         if (o->end_count == 0)
-                return 0;               /* granted and not yet started, or never: the sweep sees to it */
+                return j->evidence->processes[o->last_process]->stopped ? spans_cut(&u->done, o->planned_ms) : 0;
         bool orphan = !e->by_other && (e->state == STATE_SUCCEEDED ||
                                        (e->state == STATE_UNKNOWN && e->cause != CAUSE_BARRIER));
         int r = orphan ? finding(j, u, row, o, FINDING_ORPHAN, "finished, but no line says that it was started") : 0;

@@ -34,6 +34,22 @@ bool spans_has(const struct spans *s, int64_t ms)
         return i < s->count && s->list[i].first <= ms;
 }
 
+static int insert(struct spans *s, size_t at, int64_t first, int64_t last)
+{
+        if (s->count == s->room) {
+                size_t room = s->room ? s->room * 2 : 4;
+                struct span *list = realloc(s->list, room * sizeof(*list));
+                if (!list)
+                        return -ENOMEM;
+                s->list = list;
+                s->room = room;
+        }
+        memmove(&s->list[at + 1], &s->list[at], (s->count - at) * sizeof(*s->list));
+        s->list[at] = (struct span) { first, last };
+        s->count++;
+        return 0;
+}
+
 int spans_add(struct spans *s, int64_t first, int64_t last, bool (*empty)(int64_t, int64_t, const void *),
               const void *arg)
 {
@@ -54,17 +70,26 @@ int spans_add(struct spans *s, int64_t first, int64_t last, bool (*empty)(int64_
                 s->count -= to - from - 1;
                 return 0;
         }
-        if (s->count == s->room) {
-                size_t room = s->room ? s->room * 2 : 4;
-                struct span *list = realloc(s->list, room * sizeof(*list));
-                if (!list)
-                        return -ENOMEM;
-                s->list = list;
-                s->room = room;
+        return insert(s, from, first, last);
+}
+
+int spans_cut(struct spans *s, int64_t ms)
+{
+        size_t i = spans_find(s, ms);
+
+        if (i == s->count || s->list[i].first > ms)
+                return 0;
+        struct span whole = s->list[i];
+        if (whole.first < ms && whole.last > ms) {
+                s->list[i].last = ms - 1;
+                return insert(s, i + 1, ms + 1, whole.last);
         }
-        memmove(&s->list[from + 1], &s->list[from], (s->count - from) * sizeof(*s->list));
-        s->list[from] = (struct span) { first, last };
-        s->count++;
+        if (whole.first < ms)
+                s->list[i].last = ms - 1;
+        else if (whole.last > ms)
+                s->list[i].first = ms + 1;
+        else
+                memmove(&s->list[i], &s->list[i + 1], (--s->count - i) * sizeof(*s->list));
         return 0;
 }
 

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SPANS_FIRST (-INT64_MAX / 4)   /* from ever, and for ever */
+#define SPANS_LAST  (INT64_MAX / 4)
+
 struct span {
         int64_t first, last;    /* ms, both included */
 };
@@ -25,6 +28,9 @@ int spans_add(struct spans *s, int64_t first, int64_t last, bool (*empty)(int64_
 
 /* The first range that ends at or after `ms`: place in the list, `count` when there is none. */
 size_t spans_find(const struct spans *s, int64_t ms);
+
+/* Takes one instant out. 0 or -ENOMEM. */
+int spans_cut(struct spans *s, int64_t ms);
 
 /* Forgets all up to `ms`. */
 void spans_forget(struct spans *s, int64_t ms);

@@ -8,8 +8,13 @@
 /* Behind the end of the window so much may lie without a word: the processes' last steps take that long. */
 #define LAST_STEPS_MS 1000
 
-int unit_missed(struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms, uint64_t count)
+/* Its last lines and its death may lie so far apart. */
+#define OWED_US (5 * 1000000LL)
+
+int unit_unexplained(struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms, uint64_t count,
+                     enum verdict v)
 {
+        const char *what = v == VERDICT_MISSED ? "nothing says why" : "decided by a process whose log is not here";
         const struct plan *plan = plans_at(u->plans, (struct instant) { after_ms + 1 });
         struct instant first = { after_ms }, from = first;
         char first_text[STAMP_TEXT], last_text[STAMP_TEXT];
@@ -21,10 +26,43 @@ int unit_missed(struct judge *j, const struct unit *u, int64_t after_ms, int64_t
         instant_text(first, first_text);
         instant_text((struct instant) { upto_ms }, last_text);
         if (count == 1)
-                return judge_note(j, "MISSED %s %s: nobody ran it, and nothing says why", u->task,
-                                  first_text);
-        return judge_note(j, "MISSED %s: %llu instants from %s to %s, and nothing says why", u->task,
-                          (unsigned long long) count, first_text, last_text);
+                return judge_note(j, "%s %s %s: %s%s", verdict_names[v], u->task, first_text,
+                                  v == VERDICT_MISSED ? "nobody ran it, and " : "", what);
+        return judge_note(j, "%s %s: %llu instants from %s to %s%s%s", verdict_names[v], u->task,
+                          (unsigned long long) count, first_text, last_text, v == VERDICT_MISSED ? ", and " : ": ",
+                          what);
+}
+
+/* A process that died may owe the lines of what it decided last; else it was no process of those here. */
+static bool is_strangers(const struct judge *j, const struct unit *u, int64_t first_ms, int64_t last_ms)
+{
+        const struct plan *plan = plans_at(u->plans, (struct instant) { last_ms });
+
+        return plan && plan->path == PATH_REDIS && unit_instants(u, first_ms - 1, last_ms) > 0 &&
+               !evidence_died(j->evidence, first_ms * 1000 - OWED_US, (last_ms + plan_grace_ms(plan)) * 1000 + OWED_US);
+}
+
+bool unit_has_strangers(const struct judge *j, const struct unit *u)
+{
+        int64_t after, upto;
+
+        if (!unit_window(j, u, &after, &upto))
+                return false;
+        for (size_t i = spans_find(&u->done, after + 1); i < u->done.count && u->done.list[i].first <= upto; i++) {
+                int64_t last = u->done.list[i].last < upto ? u->done.list[i].last : upto;
+                int64_t first = u->done.list[i].first > after ? u->done.list[i].first : after + 1;
+
+                for (size_t k = spans_find(&u->covered, first); first <= last; k++) {
+                        bool end = k == u->covered.count || u->covered.list[k].first > last;
+                        int64_t gap_last = end ? last : u->covered.list[k].first - 1;
+                        if (gap_last >= first && is_strangers(j, u, first, gap_last))
+                                return true;
+                        if (end)
+                                break;
+                        first = u->covered.list[k].last + 1;
+                }
+        }
+        return false;
 }
 
 /* Nothing says since when a plain timer of a process was armed: what it ran bounds what it was to run. */
@@ -87,6 +125,35 @@ static void between_ledgers(struct unit *u, struct row *row, size_t i, int64_t a
         row->between += n;
 }
 
+/* The same for the instants at which no node had the task. */
+static void away(const struct judge *j, struct unit *u, struct row *row, size_t i)
+{
+        const struct plan *plan = &u->plans->list[i];
+        bool newest = i + 1 == u->plans->count;
+        struct instant from = plan->until, to = { j->evidence->to_us / 1000 };
+
+        if (from.ms == INT64_MAX || plans_restart(u->plans, i))
+                return;
+        if (!newest && to.ms > plan[1].valid_from.ms)
+                to = plan[1].valid_from;
+        if (to.ms >= j->options.until_ms)
+                to.ms = j->options.until_ms - 1;
+        if (from.ms < u->from_ms - 1)
+                from.ms = u->from_ms - 1;
+        if (from.ms < plan->valid_from.ms)
+                from = plan->valid_from;
+        if (from.ms >= to.ms || !plan->competes || !plan->computable || u->shard >= plan->shards)
+                return;
+        uint64_t n = schedule_count(&plan->schedule, from, to);
+        if (n == 0)
+                return;
+        if (!row->away || from.ms < row->away_from_ms)
+                row->away_from_ms = from.ms;
+        if (!row->away || to.ms > row->away_upto_ms)
+                row->away_upto_ms = to.ms;
+        row->away += n;
+}
+
 /* What was due after the window, while processes still wrote lines. */
 static void behind_window(const struct judge *j, const struct unit *u, struct row *row)
 {
@@ -124,6 +191,8 @@ int unit_sweep(struct judge *j, struct unit *u)
         if (!newest)
                 return -ENOMEM;
         behind_window(j, u, newest);
+        for (size_t i = 0; i < u->plans->count; i++)
+                away(j, u, judge_row(j, u->task, u->plans->list[i].path), i);
         if (!unit_window(j, u, &after, &upto))
                 return 0;
         if (upto > j->upto_ms)

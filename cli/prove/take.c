@@ -27,7 +27,11 @@ int take_attempt(struct taking *t)
         t->row->outcomes[out]++;
         if ((out == OUTCOME_DOWN || out == OUTCOME_HALTED) && t->planned_ms > t->u->down_ms)
                 t->u->down_ms = t->planned_ms;
-        if (out != OUTCOME_GRANTED || t->path == PATH_NONE)
+        if (t->path == PATH_NONE)
+                return 0;
+        if (out == OUTCOME_DONE && !t->manual && !t->p->damaged)
+                return spans_add(&t->u->done, t->planned_ms, t->planned_ms, unit_empty_between, t->u);
+        if (out != OUTCOME_GRANTED)
                 return 0;
         uint64_t fence = fence_of(t->r);
         t->row->fences += fence > 0;

@@ -92,6 +92,8 @@ struct row {
         int64_t unjudged_from_ms, unjudged_upto_ms;
         uint64_t between;       /* instants between two ledgers: the second knows nothing of them */
         int64_t between_from_ms, between_upto_ms;
+        uint64_t away;          /* instants at which no node had the task */
+        int64_t away_from_ms, away_upto_ms;
         uint64_t per_instant[PER_INSTANT_MAX + 1];   /* how many instants had so many runs */
         uint64_t fences;        /* grants with a fence */
 

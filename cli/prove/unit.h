@@ -65,6 +65,7 @@ struct unit {
         struct occurrence *open;         /* owned, by planned instant */
         size_t open_count, open_room;
         struct spans covered;            /* decided instants: run, or given up by a record */
+        struct spans done;               /* instants of which a process was answered that they were decided */
         struct spans ran, doubled;       /* of the newest RECENT ranges; before ran_from_ms forgotten */
         int64_t ran_from_ms;
         struct interval intervals[INTERVALS];
@@ -131,8 +132,11 @@ int unit_ran_again(struct taking *t);
 bool unit_empty_between(int64_t after_ms, int64_t before_ms, const void *unit);
 
 /* sweep.c */
-/* Names `count` instants in (after, upto] that nobody ran. */
-int unit_missed(struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms, uint64_t count);
+/* Names `count` instants in (after, upto] of which no line says what became of them. */
+int unit_unexplained(struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms, uint64_t count,
+                     enum verdict v);
+/* True when somebody whose log is not here decides instants of this unit's group. */
+bool unit_has_strangers(const struct judge *j, const struct unit *u);
 int unit_sweep(struct judge *j, struct unit *u);
 
 #endif

@@ -22,6 +22,7 @@ struct verifier {
 /* `what` happened at line n: nothing can be said from the last good line until the next good one. */
 static int break_here(struct verifier *v, uint64_t n, const char *what)
 {
+        v->p->damaged = true;
         if (!v->p->broken) {
                 v->p->broken = true;
                 v->p->broken_from_us = v->p->last_us;
@@ -66,9 +67,14 @@ static int on_start(struct verifier *v, const struct record *r)
 
         p->kind = kind_of(record_text(r, FIELD_ROLE));
         p->synced = record_number(r, FIELD_SYNC);
-        if (text_take(&p->tzdata, record_text(r, FIELD_TZDATA)) < 0)
+        if (text_take(&p->tzdata, record_text(r, FIELD_TZDATA)) < 0 ||
+            text_take(&p->boot, record_text(r, FIELD_BOOT)) < 0)
                 return -ENOMEM;
-        return text_take(&p->boot, record_text(r, FIELD_BOOT));
+        if (p->setup != NO_SETUP)
+                return 0;               /* said again in a next file */
+        if (text_take(&p->config, record_text(r, FIELD_CONFIG)) < 0)
+                return -ENOMEM;
+        return p->kind == PROCESS_WORKER || p->kind == PROCESS_ALONE ? evidence_setup(v->e, p) : 0;
 }
 
 static int on_roster(struct verifier *v, const struct record *r)
@@ -107,6 +113,10 @@ static int on_plan(struct verifier *v, const struct record *r)
         if (*task && !plans)
                 return -ENOMEM;
         v->p->led = true;
+        if (v->p->led_from_us == FOREVER_US)
+                v->p->led_from_us = r->t_us;
+        if (plans && v->p->setup != NO_SETUP && plans_told(plans, v->p->setup) < 0)
+                return -ENOMEM;
         int e = plans ? plans_add(plans, r, v->p->node) : -EINVAL;
         return e == -EINVAL ? break_here(v, r->n, "a plan that makes no sense") : e;
 }

@@ -114,14 +114,8 @@ void say(struct author *a, int64_t t_ms, const char *e, const char *fields, ...)
         }
 }
 
-struct author *author_of(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
-                         int64_t t_ms)
-{
-        return author_after_boot(b, node, slot, pid, role, t_ms, "b00t");
-}
-
-struct author *author_after_boot(struct logbook *b, const char *node, const char *slot, int pid,
-                                 const char *role, int64_t t_ms, const char *boot)
+static struct author *author_new(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
+                                 int64_t t_ms, const char *boot, const char *config)
 {
         assert_true(b->count < AUTHORS_MAX);
         struct author *a = &b->authors[b->count++];
@@ -132,9 +126,27 @@ struct author *author_after_boot(struct logbook *b, const char *node, const char
         (void) snprintf(a->boot, sizeof(a->boot), "%s", boot);
         assert_int_equal(chain_init(&a->chain), 0);
         say(a, t_ms, "start",
-            "\"node\":\"%s\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"boot\":\"%s\",\"role\":\"%s\"",
-            node, slot, pid, a->pstart, a->boot, role);
+            "\"node\":\"%s\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"boot\":\"%s\",\"role\":\"%s\",\"config\":\"%s\"",
+            node, slot, pid, a->pstart, a->boot, role, config);
         return a;
+}
+
+struct author *author_of(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
+                         int64_t t_ms)
+{
+        return author_after_boot(b, node, slot, pid, role, t_ms, "b00t");
+}
+
+struct author *author_after_boot(struct logbook *b, const char *node, const char *slot, int pid,
+                                 const char *role, int64_t t_ms, const char *boot)
+{
+        return author_new(b, node, slot, pid, role, t_ms, boot, "");
+}
+
+struct author *author_of_config(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
+                                int64_t t_ms, const char *config)
+{
+        return author_new(b, node, slot, pid, role, t_ms, "b00t", config);
 }
 
 void say_born(struct author *m, int64_t t_ms, const struct author *c)

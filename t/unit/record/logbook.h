@@ -41,6 +41,10 @@ struct author *author_of(struct logbook *b, const char *node, const char *slot, 
 struct author *author_after_boot(struct logbook *b, const char *node, const char *slot, int pid,
                                  const char *role, int64_t t_ms, const char *boot);
 
+/* The same under the configuration with this hash. */
+struct author *author_of_config(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
+                                int64_t t_ms, const char *config);
+
 /* For long logs: what is said from now on is written at once, behind what was said before. */
 void write_straight(struct logbook *b, struct author *a);
 

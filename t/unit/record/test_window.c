@@ -117,6 +117,7 @@ static void who_leads_no_more_does_not_answer_for_dedicated_tasks(void **state)
         say_plan(s->first, 50, "mail", "dedicated", 1000, "\"rev\":1");
         for (int i = 1; i <= 5; i++)
                 say_once(s->first, "mail", "dedicated", i * 1000, i);
+        say_plan(s->second, 5100, "mail", "dedicated", 1000, "\"rev\":1");
         say_stop(s->first, 10600, 10500, false);
         say_stop(s->second, 10600, 5500, true);
         say_gone(s->master, 10700, s->first, 0);
