@@ -82,7 +82,8 @@ static void count_unrun(struct row *row, enum unrun unrun, enum cause cause, int
 }
 
 /* Instants in (after, upto] without a word: missed, or unknown when somebody else must have decided them. */
-static int count_as(struct judge *j, struct unit *u, struct row *row, int64_t after_ms, int64_t upto_ms, enum verdict v)
+static int count_as(struct judge *j, struct unit *u, struct row *row, int64_t after_ms, int64_t upto_ms,
+                    enum verdict v)
 {
         uint64_t all = unit_instants(u, after_ms, upto_ms), unseen;
 
@@ -98,8 +99,8 @@ static int count_as(struct judge *j, struct unit *u, struct row *row, int64_t af
         return all > unseen ? unit_unexplained(j, u, after_ms, upto_ms, all - unseen, v) : 0;
 }
 
-/* What no line here tells of, but that it was decided: whoever did it, or tells of it later, has no log here. All that
- * is the group's may be a stranger's, once there is one. */
+/* What no line here tells of, but that it was decided: whoever did it, or tells of it later, has no log here. All
+ * that is the group's may be a stranger's, once there is one. */
 static int count_unexplained(struct judge *j, struct unit *u, struct row *row, int64_t after_ms, int64_t upto_ms)
 {
         bool theirs = j->strangers && row->path == PATH_REDIS;

@@ -175,8 +175,10 @@ static int plan_limit(struct plans *p, size_t i, const struct spans *force)
         int more = 0;
 
         p->list[i].until = whole.valid_from;
-        for (size_t k = spans_find(force, whole.valid_from.ms + 1); k < force->count && force->list[k].first <= end; k++) {
+        for (size_t k = spans_find(force, whole.valid_from.ms + 1); k < force->count; k++) {
                 const struct span *s = &force->list[k];
+                if (s->first > end)
+                        break;
                 struct instant until = s->last < SPANS_LAST ? (struct instant) { s->last } : whole.until;
                 if (s->first <= whole.valid_from.ms + 1) {
                         p->list[i].until = until;
@@ -209,7 +211,8 @@ int plans_limit(struct plans *p, const struct spans *force)
 bool plans_restart(const struct plans *p, size_t i)
 {
         return i + 1 < p->count && p->list[i].path != PATH_NONE && p->list[i + 1].path != PATH_NONE &&
-               !p->list[i + 1].resumed && p->list[i + 1].rev <= p->list[i].rev && p->list[i + 1].valid_from.ms > p->list[i].valid_from.ms;
+               !p->list[i + 1].resumed && p->list[i + 1].rev <= p->list[i].rev &&
+               p->list[i + 1].valid_from.ms > p->list[i].valid_from.ms;
 }
 
 bool plans_part(const struct plans *p, size_t i, struct instant *after, struct instant *upto)

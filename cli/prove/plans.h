@@ -23,7 +23,7 @@ struct plan {
         unsigned shards;
         uint64_t rev;
         struct instant valid_from;  /* instants after it, up to the next plan's */
-        struct instant until;       /* and up to here, when nobody had the task then, or the next is another ledger's */
+        struct instant until;       /* and up to here, when nobody had it then, or the next is another ledger's */
         bool resumed;               /* the one before, after a time in which nobody had the task */
         const char *node;           /* of the process that said it first; borrowed from its process */
 };

@@ -137,8 +137,8 @@ static void beside_print(FILE *out, const struct row *r)
                                r->manual == 1 ? "" : "s");
         if (r->away) {
                 span_text(r->away_from_ms, r->away_upto_ms, span);
-                (void) fprintf(out, "%s: not judged: %" PRIu64 " instant%s from %s: no node had the task then\n", r->task,
-                               r->away, r->away == 1 ? "" : "s", span);
+                (void) fprintf(out, "%s: not judged: %" PRIu64 " instant%s from %s: no node had the task then\n",
+                               r->task, r->away, r->away == 1 ? "" : "s", span);
         }
         if (!r->between)
                 return;

@@ -38,8 +38,10 @@ static bool is_strangers(const struct judge *j, const struct unit *u, int64_t fi
 {
         const struct plan *plan = plans_at(u->plans, (struct instant) { last_ms });
 
-        return plan && plan->path == PATH_REDIS && unit_instants(u, first_ms - 1, last_ms) > 0 &&
-               !evidence_died(j->evidence, first_ms * 1000 - OWED_US, (last_ms + plan_grace_ms(plan)) * 1000 + OWED_US);
+        if (!plan || plan->path != PATH_REDIS || unit_instants(u, first_ms - 1, last_ms) == 0)
+                return false;
+        int64_t upto_ms = last_ms + plan_grace_ms(plan);
+        return !evidence_died(j->evidence, first_ms * 1000 - OWED_US, upto_ms * 1000 + OWED_US);
 }
 
 bool unit_has_strangers(const struct judge *j, const struct unit *u)

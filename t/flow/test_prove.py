@@ -178,3 +178,64 @@ def test_a_replaced_state_folder_leaves_nothing_missed(node):
     told = proof.task("f")
     assert proof.code == 0 and told["missed"] == 0 and adds_up(told), proof.raw
     assert told["between_ledgers"]["instants"] > 10, proof.raw
+
+
+def noop(name, every="100ms", **more):
+    return {"name": name, "every": every, "singleton": "flock", "timeout": "1s", "noop": {}, **more}
+
+
+def live(n, tasks, ran, **more):
+    """One life of a node under these tasks, until the one named has run a few times more."""
+    n.configure({"workers": 2, "tasks": tasks, **more})
+    before = len(n.runs(ran))
+    n.start()
+    kit.wait_until(lambda: len(n.runs(ran)) > before + 5, 10, f"{ran} runs")
+    assert n.stop() == 0, n.text()
+
+
+def test_a_removed_task_is_due_no_more(node):
+    n = node({})
+    live(n, [noop("a"), noop("b")], "b")
+    live(n, [noop("a")], "a")
+    proof = n.prove()
+    assert proof.code == 0, proof.raw
+    told = proof.task("b")
+    assert told["missed"] == 0 and told["removed"]["instants"] > 3 and adds_up(told), told
+    assert "removed" not in proof.task("a") and proof.task("a")["missed"] == 0, proof.raw
+
+    live(n, [noop("a"), noop("b")], "b")
+    proof = n.prove()
+    assert proof.code == 0, proof.raw
+    told = proof.task("b")
+    assert told["missed"] == 0 and told["removed"]["instants"] > 3 and told["once"] >= 8 and adds_up(told), told
+
+
+def test_a_task_that_gets_another_scope_is_due_no_more_under_the_first(node, redis):
+    n = node({})
+    more = {"redis": {"url": redis.url, "app": "t"}}
+    live(n, [noop("a", singleton="redis"), noop("b", singleton="redis")], "b", **more)
+    live(n, [noop("a", singleton="redis"), noop("b", singleton="redis", scope="all")], "b", **more)
+    proof = n.prove()
+    assert proof.code == 0 and proof.task("b")["missed"] == 0, proof.raw
+    live(n, [noop("c")], "c")
+    proof = n.prove()
+    assert proof.code == 0 and proof.task("a")["missed"] == proof.task("b")["missed"] == 0, proof.raw
+
+
+def test_the_logs_of_a_part_of_the_nodes_call_nothing_missed(node, redis):
+    config = {"workers": 2, "redis": {"url": redis.url, "app": "t"}, "tasks": [noop("r", singleton="redis")]}
+    nodes = [node(config, name=name) for name in ("one", "two", "three")]
+    for n in nodes:
+        n.start()
+    kit.wait_until(lambda: all(len([l for l in n.lines() if l["e"] == "attempt"]) > 20 for n in nodes), 20,
+                   "all have tried")
+    for n in nodes:
+        assert n.stop() == 0
+    for n in nodes:
+        proof = n.prove()
+        told = proof.task("r")
+        assert proof.code in (0, 3) and told["missed"] == 0 and adds_up(told), proof.raw
+        if len(n.runs("r")) < told["expected"]:
+            assert proof.code == 3 and "whose log is not here" in proof.raw, proof.raw
+    whole = kit.prove(nodes[0].logs, *(n.logs for n in nodes[1:]))
+    assert whole.code == 0 and whole.task("r")["missed"] == 0, whole.raw

@@ -126,7 +126,8 @@ static struct author *author_new(struct logbook *b, const char *node, const char
         (void) snprintf(a->boot, sizeof(a->boot), "%s", boot);
         assert_int_equal(chain_init(&a->chain), 0);
         say(a, t_ms, "start",
-            "\"node\":\"%s\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"boot\":\"%s\",\"role\":\"%s\",\"config\":\"%s\"",
+            "\"node\":\"%s\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"boot\":\"%s\",\"role\":\"%s\","
+            "\"config\":\"%s\"",
             node, slot, pid, a->pstart, a->boot, role, config);
         return a;
 }

@@ -47,6 +47,7 @@ static struct author *live(struct scene *s, const struct life *l, struct author 
         return w;
 }
 
+#define ON_N1(pid_, from, to) .node = "n1", .pid = (pid_), .from_s = (from), .to_s = (to), .path = "flock"
 #define WITH    .config = "c1", .has_mail = true, .rev = 1
 #define WITHOUT .config = "c2"
 
@@ -70,11 +71,10 @@ static struct author *two_lives(struct scene *s, bool second_has_it)
 {
         struct author *m, *w;
 
-        (void) live(s, &(struct life) { .node = "n1", .pid = 100, .from_s = 1, .to_s = 10, .path = "flock", WITH }, &m);
+        (void) live(s, &(struct life) { ON_N1(100, 1, 10), WITH }, &m);
         if (second_has_it)
-                return live(s, &(struct life) { .node = "n1", .pid = 200, .from_s = 16, .to_s = 20, .path = "flock", WITH },
-                            &m);
-        w = live(s, &(struct life) { .node = "n1", .pid = 200, .from_s = 16, .to_s = 20, .path = "flock", WITHOUT }, &m);
+                return live(s, &(struct life) { ON_N1(200, 16, 20), WITH }, &m);
+        w = live(s, &(struct life) { ON_N1(200, 16, 20), WITHOUT }, &m);
         say_stay_skipped(w, 11, 15);
         return w;
 }
@@ -107,10 +107,10 @@ static void what_was_removed_is_missed_before_that(void **state)
         struct scene *s = *state;
         struct author *m, *w;
 
-        (void) live(s, &(struct life) { .node = "n1", .pid = 100, .from_s = 1, .to_s = 4, .path = "flock", WITH }, &m);
-        w = live(s, &(struct life) { .node = "n1", .pid = 200, .from_s = 7, .to_s = 9, .path = "flock", WITH }, &m);
+        (void) live(s, &(struct life) { ON_N1(100, 1, 4), WITH }, &m);
+        w = live(s, &(struct life) { ON_N1(200, 7, 9), WITH }, &m);
         say_stay_skipped(w, 5, 6);
-        w = live(s, &(struct life) { .node = "n1", .pid = 300, .from_s = 13, .to_s = 14, .path = "flock", WITHOUT }, &m);
+        w = live(s, &(struct life) { ON_N1(300, 13, 14), WITHOUT }, &m);
         say_stay_skipped(w, 10, 12);
 
         assert_int_equal(prove_it(s), 2);
@@ -124,7 +124,7 @@ static void what_comes_back_was_not_due_between(void **state)
         struct scene *s = *state;
         struct author *m, *w;
         (void) two_lives(s, false);
-        w = live(s, &(struct life) { .node = "n1", .pid = 300, .from_s = 26, .to_s = 30, .path = "flock", WITH }, &m);
+        w = live(s, &(struct life) { ON_N1(300, 26, 30), WITH }, &m);
         say_stay_skipped(w, 21, 25);
         say_range(w, 25500, "skip", "mail", 11000, 25000, "misfire");
 
@@ -142,7 +142,7 @@ static void what_comes_back_changed_was_not_due_between(void **state)
         struct scene *s = *state;
         struct author *m, *w;
         (void) two_lives(s, false);
-        w = live(s, &(struct life) { .node = "n1", .pid = 300, .from_s = 26, .to_s = 30, .path = "flock", .config = "c3",
+        w = live(s, &(struct life) { ON_N1(300, 26, 30), .config = "c3",
                                      .has_mail = true, .rev = 2 }, &m);
         say_stay_skipped(w, 21, 25);
 
@@ -157,14 +157,14 @@ static void a_leader_killed_while_it_tells_its_plans_removed_nothing(void **stat
         struct scene *s = *state;
         struct author *m, *w, *killed;
 
-        (void) live(s, &(struct life) { .node = "n1", .pid = 100, .from_s = 1, .to_s = 10, .path = "flock", WITH }, &m);
+        (void) live(s, &(struct life) { ON_N1(100, 1, 10), WITH }, &m);
         m = author_of_config(&s->book, "n1", "m", 200, "master", 12000, "c2");
         killed = author_of_config(&s->book, "n1", "0", 201, "worker", 12010, "c2");
         say_born(m, 12005, killed);
         say_plan_of(killed, 12050, "stay", "flock", 1);
         say_gone(m, 12060, killed, 9);
         say_stop(m, 12070, 12070, false);
-        w = live(s, &(struct life) { .node = "n1", .pid = 300, .from_s = 16, .to_s = 20, .path = "flock", WITH }, &m);
+        w = live(s, &(struct life) { ON_N1(300, 16, 20), WITH }, &m);
         say_stay_skipped(w, 11, 15);
 
         assert_int_equal(prove_it(s), 2);
@@ -176,8 +176,8 @@ static void a_plan_line_taken_out_removes_nothing(void **state)
 {
         struct scene *s = *state;
         struct author *m;
-        (void) live(s, &(struct life) { .node = "n1", .pid = 100, .from_s = 1, .to_s = 10, .path = "flock", WITH }, &m);
-        struct author *w = live(s, &(struct life) { .node = "n1", .pid = 200, .from_s = 11, .to_s = 20, .path = "flock",
+        (void) live(s, &(struct life) { ON_N1(100, 1, 10), WITH }, &m);
+        struct author *w = live(s, &(struct life) { ON_N1(200, 11, 20),
                                                     .config = "c3", .has_mail = true,
                                                     .rev = 1 }, &m);
         line_drop(w, line_find(w, "plan", "\"mail\""));
@@ -224,7 +224,7 @@ static void the_last_task_can_be_removed(void **state)
         struct scene *s = *state;
         struct author *m, *w;
 
-        (void) live(s, &(struct life) { .node = "n1", .pid = 100, .from_s = 1, .to_s = 10, .path = "flock", WITH }, &m);
+        (void) live(s, &(struct life) { ON_N1(100, 1, 10), WITH }, &m);
         m = author_of_config(&s->book, "n1", "m", 200, "master", 15000, "c0");
         w = author_of_config(&s->book, "n1", "0", 201, "worker", 15010, "c0");
         say_born(m, 15005, w);
