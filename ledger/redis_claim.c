@@ -111,9 +111,12 @@ static void keep_in_mind(struct redis_memory *m, const struct claim_in *in, cons
                 (void) snprintf(m->fence, sizeof(m->fence), "%s", out->fence);
 }
 
-/* A grant without a number to run under may be one or not: the same token asks again, or is revoked. */
-static bool is_understood(const struct claim_out *out)
+/* A word that is none of ours, or a grant without a number to run under, may stand for a grant or not: the same
+ * token asks again, or is revoked. */
+static bool is_understood(const char *word, const struct claim_out *out)
 {
+        if (name_index(outcome_names, word) < 0 && strcmp(word, "unit_lost") != 0)
+                return false;
         return out->outcome != OUTCOME_GRANTED || (*out->fence && !out->fence[strspn(out->fence, "0123456789")]);
 }
 
@@ -131,7 +134,7 @@ static void answer_claim(struct redis_ledger *l, struct ledger_call *c, const st
                 redis_answer(c, -ETIMEDOUT, "out of memory");
                 return;
         }
-        if (!is_understood(out)) {
+        if (!is_understood(word, out)) {
                 redis_answer(c, -ETIMEDOUT, "the server's answer is not understood");
                 return;
         }
