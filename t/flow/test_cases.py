@@ -313,7 +313,8 @@ def test_forgotten_scripts_lose_no_instant(node, redis, sink):
         waits_for_runs(n, f"r{i}")
     assert n.stop() == 0
     status = n.prove()
-    assert status.code in (0, 2, 3), status.raw
+    # What was due while the server was away may be given up behind the barrier (unknown): never missed, never twice.
+    assert status.code in (0, 3), status.raw
     for i in range(5):
         assert set(sink.by_instant(f"r{i}").values()) == {1}
         assert status.task(f"r{i}")["missed"] <= 15, "only while the server was away"

@@ -81,7 +81,7 @@ def test_killed_after(node, folder, sink, request, point, path, runner):
     server = request.getfixturevalue("redis") if path == "redis" else None
     what, count = target(runner, sink, folder / "effects")
     config = {"workers": 3, "tasks": [{"name": "t", "every": f"{EVERY_MS}ms", "singleton": path, "timeout": "5s",
-                                       "history": 1000, "misfire": {"policy": "skip", "grace": "3s"}, **what}]}
+                                       "first": "next", "history": 1000, "misfire": {"policy": "skip", "grace": "3s"}, **what}]}
     if server:
         config["redis"] = {"url": server.url, "app": "t"}
     n = node(config, env={"ONCED_FAULT": f"{point}:kill@{PASSAGE}", "ONCED_FAULT_ONCE": str(folder / "once")})
@@ -129,7 +129,7 @@ def test_killed_after_an_end_without_a_start_was_recorded(node, folder, request,
     # Nobody listens there, so nothing was sent and there is no run line; the finish line died with the worker.
     server = request.getfixturevalue("redis") if path == "redis" else None
     config = {"workers": 3, "tasks": [{"name": "t", "every": f"{EVERY_MS}ms", "singleton": path, "timeout": "5s",
-                                       "http": {"url": f"http://127.0.0.1:{kit.free_port()}/"}}]}
+                                       "first": "next", "http": {"url": f"http://127.0.0.1:{kit.free_port()}/"}}]}
     if server:
         config["redis"] = {"url": server.url, "app": "t"}
     n = node(config, env={"ONCED_FAULT": f"recorded:kill@{PASSAGE}", "ONCED_FAULT_ONCE": str(folder / "once")})
