@@ -22,7 +22,7 @@ def dies_at(node, folder, redis, faults):
              env={"ONCED_FAULT": ",".join(faults), "ONCED_FAULT_ONCE": str(folder / "once")})
     n.start()
     for fault in faults:
-        kit.wait_until(lambda: (folder / f"once.{fault.split(':')[0]}").exists(), 10, f"{fault} has hit")
+        kit.wait_until(lambda: (folder / f"once.{fault.split(':')[0]}").exists(), 30, f"{fault} has hit")
     kit.wait_until(lambda: len(n.workers()) == 4, 40, "four workers again")
     time.sleep(0.5)
     assert n.stop() == 0, n.text()
