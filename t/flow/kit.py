@@ -21,6 +21,7 @@ import yaml
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("ONCED_BUILD", SOURCE / "build"))
 ONCED = str(BUILD / "onced")
+SANITIZED = b"__asan_init" in pathlib.Path(ONCED).read_bytes()   # needs more memory and time
 PATHS_LOCAL = ("dedicated", "flock")
 
 

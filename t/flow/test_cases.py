@@ -116,7 +116,7 @@ def test_a_long_pause_is_one_range_and_no_enumeration(node, back):
         ranges = faults.sql(n, "SELECT count, cause FROM record WHERE task = ? AND occ IS NULL AND count > 10", name)
         assert len(ranges) == 1 and ranges[0][1] == "misfire" and abs(ranges[0][0] - seconds) <= 10, ranges
         assert len(runs_of(n, name)) == len(set(runs_of(n, name)))
-    assert spent < (5 if "sanitize" in str(kit.BUILD) or "asan" in str(kit.BUILD) else 0.15), spent
+    assert spent < (5 if kit.SANITIZED else 0.15), spent
 
 
 def test_what_passed_while_disabled_is_one_range(node):

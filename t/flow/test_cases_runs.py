@@ -65,7 +65,7 @@ def test_an_answer_without_end_ends_at_the_timeout_or_before(node, sink, answer)
     kit.wait_until(lambda: len(finishes(n, "t")) >= 2, 12, "two runs have ended")
     grown = rss_of(worker) - before
     assert n.workers()[0] == worker and n.stop() == 0
-    assert grown < (64 if "asan" in str(kit.BUILD) else 6) << 20, grown
+    assert grown < (64 if kit.SANITIZED else 6) << 20, grown
     for line in finishes(n, "t"):
         assert line["run_us"] < 2000000, line
         assert line["state"] in ("unknown", "failed", "succeeded"), line
@@ -161,7 +161,7 @@ def test_output_of_any_kind_and_amount_blocks_nobody(node):
     grown = {p: rss_of(p) - b for p, b in before.items()}
     rows = json.loads(n.cli_raw("GET", "/v1/occurrences?limit=100"))["occurrences"]
     assert n.stop() == 0
-    assert max(grown.values()) < (100 if "asan" in str(kit.BUILD) else 4 * len(OUTPUTS)) << 20, grown
+    assert max(grown.values()) < (100 if kit.SANITIZED else 4 * len(OUTPUTS)) << 20, grown
     for name in OUTPUTS:
         assert {l["state"] for l in finishes(n, name)} == {"succeeded"}, name
     drained = dict(faults.sql(n, "SELECT task, max(coalesce(length(CAST(text AS BLOB)), 0) + text_cut) FROM record "
