@@ -457,7 +457,6 @@ void occurrence_run(struct occurrence *o)
         int r;
 
         if (o->spine->phase == SPINE_STOPPING) {
-                o->spine->killed = true;
                 finish_unstarted(o, STATE_INTERRUPTED, CAUSE_STOPPED, "");
                 return;
         }
