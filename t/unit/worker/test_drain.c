@@ -217,6 +217,7 @@ static void grant_after_stop_is_not_started(void **state)
         assert_int_equal(r->run_count, 0);
         assert_int_equal(rig_call(r)->in.finish.state, STATE_INTERRUPTED);
         assert_int_equal(rig_call(r)->in.finish.cause, CAUSE_STOPPED);
+        assert_false(r->spine.killed);   /* nothing had been started */
         rig_answer_call(r, 0);
         assert_int_equal(rig_lines("run"), 0);
 }
