@@ -301,7 +301,10 @@ bool stage_ready(struct stage *s)
         struct pollfd p = { .fd = s->ready, .events = POLLIN };
         char c;
 
-        return poll(&p, 1, 20000) == 1 && read(s->ready, &c, 1) == 1 && c == '\n';
+        if (poll(&p, 1, 20000) != 1 || read(s->ready, &c, 1) != 1 || c != '\n')
+                return false;
+        /* The master closes its end after the word: only then its descriptors are those it will keep. */
+        return poll(&p, 1, 20000) == 1 && read(s->ready, &c, 1) == 0;
 }
 
 pid_t stage_second(struct stage *s)
