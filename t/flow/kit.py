@@ -218,7 +218,8 @@ class Node:
         return lines_of(self.logs)
 
     def runs(self, task):
-        return [l for l in self.lines() if l["e"] == "run" and l["task"] == task]
+        """In the order of their starts, whoever started them."""
+        return sorted((l for l in self.lines() if l["e"] == "run" and l["task"] == task), key=lambda l: l["b"])
 
 
 def lines_of(logs):
