@@ -72,27 +72,34 @@ bool list_room(void **list, size_t count, size_t *room, size_t size)
         return true;
 }
 
-int evidence_trouble(struct evidence *e, const char *format, ...)
+int texts_add(char ***list, size_t *count, size_t *room, size_t *dropped, size_t most, const char *format, va_list ap)
 {
-        va_list ap;
         char *text;
 
-        if (e->trouble_count == TROUBLES_MAX) {
-                e->troubles_dropped++;
+        if (*count == most) {
+                (*dropped)++;
                 return 0;
         }
-        va_start(ap, format);
-        int n = vasprintf(&text, format, ap);
-        va_end(ap);
-        if (n < 0)
+        if (vasprintf(&text, format, ap) < 0)
                 return -ENOMEM;
         text_clean(text);
-        if (!list_room((void **) &e->troubles, e->trouble_count, &e->trouble_room, sizeof(*e->troubles))) {
+        if (!list_room((void **) list, *count, room, sizeof(**list))) {
                 free(text);
                 return -ENOMEM;
         }
-        e->troubles[e->trouble_count++] = text;
+        (*list)[(*count)++] = text;
         return 0;
+}
+
+int evidence_trouble(struct evidence *e, const char *format, ...)
+{
+        va_list ap;
+
+        va_start(ap, format);
+        int r = texts_add(&e->troubles, &e->trouble_count, &e->trouble_room, &e->troubles_dropped, TROUBLES_MAX,
+                          format, ap);
+        va_end(ap);
+        return r;
 }
 
 int evidence_blind_add(struct evidence *e, int64_t from_us, int64_t to_us, const char *node)

@@ -3,6 +3,7 @@
 #ifndef ONCED_PROVE_EVIDENCE_H
 #define ONCED_PROVE_EVIDENCE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -141,5 +142,10 @@ struct process *evidence_process(struct evidence *e, const char *node, const cha
                                  const char *pstart);   /* found or made; NULL without memory */
 struct plans *evidence_plans(struct evidence *e, const char *task, const char *key);
 bool list_room(void **list, size_t count, size_t *room, size_t size);   /* room for one more */
+
+/* Adds a formatted text, made harmless for a terminal, to a growing list; beyond `most` it is only counted in
+ * `dropped`. 0 or -ENOMEM. */
+int texts_add(char ***list, size_t *count, size_t *room, size_t *dropped, size_t most, const char *format, va_list ap)
+        __attribute__((format(printf, 6, 0)));
 
 #endif

@@ -67,24 +67,11 @@ struct judge *judge_free(struct judge *j)
 int judge_note(struct judge *j, const char *format, ...)
 {
         va_list ap;
-        char *text;
 
-        if (j->note_count == NOTES_MAX) {
-                j->notes_dropped++;
-                return 0;
-        }
         va_start(ap, format);
-        int n = vasprintf(&text, format, ap);
+        int r = texts_add(&j->notes, &j->note_count, &j->note_room, &j->notes_dropped, NOTES_MAX, format, ap);
         va_end(ap);
-        if (n < 0)
-                return -ENOMEM;
-        text_clean(text);
-        if (!list_room((void **) &j->notes, j->note_count, &j->note_room, sizeof(*j->notes))) {
-                free(text);
-                return -ENOMEM;
-        }
-        j->notes[j->note_count++] = text;
-        return 0;
+        return r;
 }
 
 struct row *judge_row(struct judge *j, const char *task, enum path path)
