@@ -40,7 +40,9 @@ enum ledger_op {
         LEDGER_CLAIM,      /* decide one planned instant, or one gap alone */
         LEDGER_REVOKE,     /* make a token void */
         LEDGER_RENEW,      /* redis: prolong a lease; sqlite: always OK */
-        LEDGER_FINISH,     /* final record, slot and lease freed in the same step */
+        LEDGER_FINISH,     /* final record, slot and lease freed in the same step; may take the next queued one */
+        LEDGER_TAKE,       /* start the oldest queued instant of a unit */
+        LEDGER_QUEUED,     /* which units have queued instants */
         LEDGER_INTERRUPT,  /* the owner is dead: end its running records */
         LEDGER_SAID,       /* what LEAD or INTERRUPT told is in the log: it need not be told again */
         LEDGER_HISTORY,    /* newest records and ranges, for people */
@@ -126,6 +128,7 @@ struct peek_out {
         unsigned running;        /* slots taken, ending ones included */
         char slot_occ[OCC_TEXT]; /* one of them, "" none */
         uint64_t seq;            /* redis: its renew count, for the observation rule */
+        unsigned queued;         /* instants that wait */
 };
 
 struct claim_in {
@@ -166,6 +169,37 @@ struct claim_out {
         size_t ended_count;
 };
 
+/* The oldest queued instant of a unit is started by one process: a new fence, a slot, a lease. Grace is not asked:
+ * the instant was decided when it was queued. The same token again gets the same answer. */
+struct take_in {
+        struct unit_key unit;
+        const char *token, *trig, *owner, *node;
+        int64_t lease_ms;
+        uint64_t rev;                /* of the taker's definition; not in force: STALE */
+        unsigned shards;
+        uint64_t term;               /* dedicated: > 0 */
+        bool tree;
+        uint64_t life;
+        struct instant not_after;    /* store time from which the request is void: EARLY */
+        char stale_occ[OCC_TEXT];    /* as in claim_in */
+};
+struct take_out {
+        struct claim_out claim;      /* granted; done: nothing is queued; busy; stale; early; unregistered */
+        struct instant planned;      /* granted: of the instant taken */
+        char occ[OCC_TEXT];
+};
+
+/* A unit with queued instants. */
+struct queued_unit {
+        char scope_key[NODE_ID_MAX], task[TASK_NAME_MAX];
+        unsigned shard;
+        unsigned count;              /* queued */
+        unsigned running;            /* slots taken, ending ones included */
+        struct instant oldest;
+};
+struct queued_in { const char *node; };   /* units of scope all of other nodes are left out */
+struct queued_out { struct queued_unit *units; size_t count; };   /* owned by the call */
+
 struct revoke_in {
         struct unit_key unit;
         const char *occ, *token;
@@ -199,9 +233,10 @@ struct finish_in {
         const char *error;           /* "" none */
         int code;                    /* exit code or http status; -1 none */
         struct history_keep keep;
+        const struct take_in *take;  /* when it was written or known: what the owner takes next, in the same step; or NULL */
 };
 enum finished { FINISHED_OK, FINISHED_FENCED /* already final otherwise; kept as it was */, FINISHED_RECOVERED };
-struct finish_out { enum finished finished; bool lease_gap; };
+struct finish_out { enum finished finished; bool lease_gap; struct take_out take; };
 
 struct interrupt_in {
         const char *owner;
@@ -249,11 +284,13 @@ struct ledger_call {
                 struct lead_in lead; struct define_in define; struct register_in reg; struct peek_in peek;
                 struct claim_in claim; struct revoke_in revoke; struct renew_in renew;
                 struct finish_in finish; struct interrupt_in interrupt; struct said_in said; struct history_in history;
+                struct take_in take; struct queued_in queued;
         } in;
         union {
                 struct lead_out lead; struct define_out define; struct register_out reg; struct peek_out peek;
                 struct claim_out claim; struct revoke_out revoke; struct renew_out renew;
                 struct finish_out finish; struct interrupt_out interrupt; struct history_out history;
+                struct take_out take; struct queued_out queued;
         } out;
         int error;
         char why[160];               /* for people, when error is not 0 or the outcome is HALTED */
