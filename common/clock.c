@@ -1,5 +1,4 @@
-/* Reading the clocks, and instants as text. Civil dates by the days-from-civil rule
- * (proleptic Gregorian, era of 400 years), so that neither TZ nor libc's zone state matters. */
+/* Reading the clocks, and instants as text. By civil.h, so that neither TZ nor libc's zone state matters. */
 #include "common/clock.h"
 
 #include <errno.h>
@@ -8,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/civil.h"
 #include "common/cleanup.h"
 
 static int64_t read_clock(clockid_t id)
@@ -28,16 +28,6 @@ struct mono clock_mono(void)
         return (struct mono) { read_clock(CLOCK_BOOTTIME) };
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-        return a % b < 0 ? a / b - 1 : a / b;
-}
-
-static int64_t floor_rest(int64_t a, int64_t b)
-{
-        return a % b < 0 ? a % b + b : a % b;
-}
-
 struct instant stamp_instant(struct stamp s)
 {
         return (struct instant) { floor_div(s.ns, NS_PER_MS) };
@@ -46,39 +36,6 @@ struct instant stamp_instant(struct stamp s)
 struct stamp instant_stamp(struct instant i)
 {
         return (struct stamp) { i.ms * NS_PER_MS };
-}
-
-struct civil {
-        int64_t year;
-        unsigned month, day;   /* 1..12, 1..31 */
-};
-
-static struct civil civil_from_days(int64_t days)
-{
-        int64_t z = days + 719468;                 /* days since 0000-03-01 */
-        int64_t era = floor_div(z, 146097);
-        unsigned doe = (unsigned) (z - era * 146097);
-        unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-        unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-        unsigned mp = (5 * doy + 2) / 153;
-        unsigned month = mp < 10 ? mp + 3 : mp - 9;
-
-        return (struct civil) {
-                .year = (int64_t) yoe + era * 400 + (month <= 2),
-                .month = month,
-                .day = doy - (153 * mp + 2) / 5 + 1,
-        };
-}
-
-static int64_t days_from_civil(int64_t y, unsigned m, unsigned d)
-{
-        y -= m <= 2;
-        int64_t era = floor_div(y, 400);
-        unsigned yoe = (unsigned) (y - era * 400);
-        unsigned doy = (153 * (m > 2 ? m - 3 : m + 9) + 2) / 5 + d - 1;
-        unsigned doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
-
-        return era * 146097 + (int64_t) doe - 719468;
 }
 
 /* `count` decimal digits and what follows them; twice a trigger line, so not by printf. */
