@@ -37,13 +37,14 @@ static void task_row(struct table *t, const json_t *j)
         count_cell(t, counts, "runs", "skipped");
         count_cell(t, counts, "runs", "missed");
         count_cell(t, counts, NULL, "running");
+        count_cell(t, counts, NULL, "queued");
 }
 
 static int print_tasks(const json_t *list)
 {
         static const char *const heads[] = { "TASK", "SCOPE", "PATH", "RUNNER", "SCHEDULE", "LAST", "NEXT", ">OK",
                                              ">FAILED", ">INTERRUPTED", ">UNKNOWN", ">SKIPPED", ">MISSED", ">RUNNING",
-                                             NULL };
+                                             ">QUEUED", NULL };
         struct table *t = table_new(heads);
         const json_t *j;
         size_t i;

@@ -121,6 +121,9 @@ static void other_families(struct exposition *x, const struct tasks_series *s)
         exposition_family(x, "onced_task_running", "gauge", "", "Runs under way.");
         for (size_t i = 0; i < s->count; i++)
                 exposition_uint(x, "", LABELS({ "task", s->list[i].name }), s->list[i].counts.running);
+        exposition_family(x, "onced_task_queued", "gauge", "", "Instants that wait for a run to end.");
+        for (size_t i = 0; i < s->count; i++)
+                exposition_uint(x, "", LABELS({ "task", s->list[i].name }), s->list[i].counts.queued);
         exposition_family(x, "onced_task_last_planned_timestamp_seconds", "gauge", "seconds",
                           "The newest planned instant that was started.");
         for (size_t i = 0; i < s->count; i++)

@@ -53,16 +53,14 @@ json_t *task_counts_json(const struct task_counts *c)
                 if (o != OUTCOME_UNREGISTERED)
                         (void) json_object_set_new(attempts, outcome_names[o],
                                                    json_count(c->attempts[o]));
-        return json_pack("{s:o, s:o, s:o, s:o}", "runs", runs, "attempts", attempts, "noop",
-                         json_count(c->noop), "running", json_count(c->running));
+        return json_pack("{s:o, s:o, s:o, s:o, s:o}", "runs", runs, "attempts", attempts, "noop",
+                         json_count(c->noop), "running", json_count(c->running), "queued", json_count(c->queued));
 }
 
 static json_t *schedule_json(const struct task *t)
 {
-        char text[160];
+        char text[SCHEDULE_TEXT];
 
-        if (t->cron)
-                return json_text(t->cron);
         schedule_text(&t->schedule, text, sizeof(text));
         return json_text(text);
 }

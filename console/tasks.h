@@ -29,7 +29,7 @@ struct instant task_next(const struct view *v, const struct task *t);
 /* True when a unit of a task counts instants as decided that lie more than max_future ahead: it does not start. */
 bool tasks_stand_ahead(const struct view *v);
 
-/* {"runs": {state: n}, "attempts": {outcome: n}, "noop": n, "running": n} */
+/* {"runs": {state: n}, "attempts": {outcome: n}, "noop": n, "running": n, "queued": n} */
 json_t *task_counts_json(const struct task_counts *c);
 
 #endif

@@ -7,7 +7,7 @@
 #include "common/scoreboard/scoreboard.h"
 
 #define BOARD_MAGIC  UINT64_C(0x6f6e636564313233)
-#define BOARD_LAYOUT 1
+#define BOARD_LAYOUT 2
 
 #define WORDS(bytes) (((bytes) + 7) / 8)
 #define NAME_WORDS   WORDS(TASK_NAME_MAX)

@@ -104,11 +104,12 @@ void row_attempt(struct board_row *r, enum outcome o)
 
 void row_started(struct board_row *r, struct instant planned, int64_t late_us)
 {
-        if (late_us < 0)
-                late_us = 0;
         word_add(&r->counts[ROW_WORD(running)], 1);
-        word_add(&r->counts[ROW_WORD(lateness) + bucket_of(late_us)], 1);
-        word_add(&r->counts[ROW_WORD(lateness_sum_us)], (uint64_t) late_us);
+        if (late_us != LATE_UNCOUNTED) {
+                int64_t us = late_us < 0 ? 0 : late_us;
+                word_add(&r->counts[ROW_WORD(lateness) + bucket_of(us)], 1);
+                word_add(&r->counts[ROW_WORD(lateness_sum_us)], (uint64_t) us);
+        }
         if (planned.ms > (int64_t) word_get(&r->counts[ROW_WORD(last_planned_ms)]))
                 word_put(&r->counts[ROW_WORD(last_planned_ms)], (uint64_t) planned.ms);
 }
@@ -129,4 +130,9 @@ void row_finished(struct board_row *r, enum state s, enum result res, int64_t ru
 void row_next(struct board_row *r, struct instant next)
 {
         word_put(&r->counts[ROW_WORD(next_planned_ms)], instant_is_none(next) ? 0 : (uint64_t) next.ms);
+}
+
+void row_queued(struct board_row *r, int64_t more)
+{
+        word_add(&r->counts[ROW_WORD(queued)], (uint64_t) more);
 }

@@ -163,7 +163,7 @@ static struct board_row *retired_row(struct shared_retired *t, const char *task)
 static void retire_row(struct board_row *to, const struct board_row *from)
 {
         for (size_t w = 0; w < ROW_WORDS; w++) {
-                if (w == ROW_WORD(running) || w == ROW_WORD(next_planned_ms))
+                if (w == ROW_WORD(running) || w == ROW_WORD(queued) || w == ROW_WORD(next_planned_ms))
                         continue;
                 if (w != ROW_WORD(last_planned_ms))
                         word_add(&to->counts[w], word_get(&from->counts[w]));

@@ -67,6 +67,7 @@ struct task_counts {
         uint64_t lateness[BOARD_BUCKETS + 1], lateness_sum_us;
         uint64_t run_time[BOARD_BUCKETS + 1], run_time_sum_us;
         uint64_t running;                     /* gauge */
+        uint64_t queued;                      /* gauge: instants that wait for a run to end */
         int64_t last_planned_ms, next_planned_ms;   /* 0: none */
 };
 
@@ -108,10 +109,14 @@ bool place_has_trouble(const struct board_place *p, enum place_trouble t);
 void place_set_current(struct board_place *p, const char *occ, const char *task); /* "" none */
 struct board_row *place_row(struct board_place *p, const char *task);   /* never NULL: `_other` at the end */
 void row_attempt(struct board_row *r, enum outcome o);
+/* LATE_UNCOUNTED: it waited in a queue, which is no lateness. */
+#define LATE_UNCOUNTED INT64_MIN
 void row_started(struct board_row *r, struct instant planned, int64_t late_us);
 /* run_us < 0: it never started (skipped, missed): counted by state alone. */
 void row_finished(struct board_row *r, enum state s, enum result res, int64_t run_us);
 void row_next(struct board_row *r, struct instant next);
+/* `more` instants wait, or so many fewer. What waits in a ledger is shown by the timer worker alone: all see it. */
+void row_queued(struct board_row *r, int64_t more);
 
 /* Reader's side: a plausible copy, or -ENOENT when the place is free or its bytes make no sense. */
 struct place_view {

@@ -129,6 +129,7 @@ static void histograms_are_cumulative_and_in_seconds(void **state)
         row_started(row, planned, 700);
         row_started(row, planned, 90000000);   /* 90 s: beyond the last bound */
         row_finished(row, STATE_SUCCEEDED, RESULT_NOOP, 2500);
+        row_queued(row, 4);
 
         char *page = page_of(&w);
         expect(page, "onced_task_lateness_seconds_bucket{task=\"task-0\",le=\"0.0001\"}", "1");
@@ -140,6 +141,7 @@ static void histograms_are_cumulative_and_in_seconds(void **state)
         expect(page, "onced_task_run_seconds_sum{task=\"task-0\"}", "0.0025");
         expect(page, "onced_task_noop_runs_total{task=\"task-0\"}", "1");
         expect(page, "onced_in_flight", "2");
+        expect(page, "onced_task_queued{task=\"task-0\"}", "4");
         expect(page, "onced_task_last_planned_timestamp_seconds{task=\"task-0\"}", "1764522000.0");
         expect(page, "onced_task_next_planned_timestamp_seconds{task=\"task-0\"}", "1764522001.0");
         free(page);
@@ -242,6 +244,7 @@ static void json_holds_the_same(void **state)
         struct board_row *row = place_row(board_place(w.board, world_add(&w, ROLE_WORKER, 0, 1, 100)), "task-1");
         row_attempt(row, OUTCOME_GRANTED);
         row_started(row, (struct instant) { WORLD_NOW_MS - 500 }, 70);
+        row_queued(row, 2);
 
         assert_int_equal(workers_read(&w.view, false, &workers), 0);
         json_auto_t *j = metrics_json(&w.view, &workers);
@@ -249,6 +252,7 @@ static void json_holds_the_same(void **state)
         json_t *task = json_array_get(json_object_get(j, "tasks"), 1), *counts = json_object_get(task, "counts");
         assert_string_equal(json_string_value(json_object_get(task, "task")), "task-1");
         assert_int_equal(json_integer_value(json_object_get(counts, "running")), 1);
+        assert_int_equal(json_integer_value(json_object_get(counts, "queued")), 2);
         assert_int_equal(json_integer_value(json_object_get(json_object_get(counts, "attempts"), "granted")), 1);
         assert_int_equal(json_integer_value(json_object_get(json_object_get(task, "lateness"), "sum_us")), 70);
         assert_int_equal(json_integer_value(json_object_get(j, "in_flight")), 1);

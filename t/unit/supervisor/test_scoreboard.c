@@ -96,8 +96,11 @@ static void counts_of_the_dead_stay_in_the_totals(void **state)
                 row_finished(r, STATE_SUCCEEDED, RESULT_NOOP, 7000);
                 row_started(r, (struct instant) { 1100 + life }, 60000001);   /* dies while it runs */
                 row_next(r, (struct instant) { 2000 });
+                row_queued(r, 3);
+                row_queued(r, -1);
                 assert_true(board_task_totals(b, "mail", &t));
                 assert_int_equal(t.running, 1);
+                assert_int_equal(t.queued, 2);
                 assert_int_equal(t.next_planned_ms, 2000);
                 board_release(b, (unsigned) place);
         }
@@ -112,6 +115,7 @@ static void counts_of_the_dead_stay_in_the_totals(void **state)
         assert_int_equal(t.run_time[4], 3);                 /* 5 ms < 7 ms <= 10 ms */
         assert_int_equal(t.run_time_sum_us, 21000);
         assert_int_equal(t.running, 0);                     /* nobody runs any more */
+        assert_int_equal(t.queued, 0);                      /* nor waits there */
         assert_int_equal(t.next_planned_ms, 0);
         assert_int_equal(t.last_planned_ms, 1102);
         assert_false(board_task_totals(b, "other", &t));
@@ -184,6 +188,25 @@ static void a_skipped_one_counts_as_state_alone(void **state)
         assert_int_equal(t.runs[STATE_SKIPPED], 1);
         assert_int_equal(t.running, 1);
         assert_int_equal(t.run_time[0], 0);
+        board_free(b);
+}
+
+static void what_waited_in_a_queue_is_not_late(void **state)
+{
+        (void) state;
+        struct board *b = board_of(1);
+        struct task_counts t;
+        uint64_t late = 0;
+
+        struct board_row *r = place_row(board_place(b, (unsigned) board_take(b, ROLE_WORKER, 0, 1)), "t");
+        row_started(r, (struct instant) { 5 }, LATE_UNCOUNTED);
+        assert_true(board_task_totals(b, "t", &t));
+        for (size_t i = 0; i <= BOARD_BUCKETS; i++)
+                late += t.lateness[i];
+        assert_int_equal(late, 0);
+        assert_int_equal(t.lateness_sum_us, 0);
+        assert_int_equal(t.running, 1);
+        assert_int_equal(t.last_planned_ms, 5);
         board_free(b);
 }
 
@@ -312,6 +335,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(a_released_place_comes_up_empty),
                 cmocka_unit_test(the_thousand_and_first_task_goes_to_other),
                 cmocka_unit_test(a_skipped_one_counts_as_state_alone),
+                cmocka_unit_test(what_waited_in_a_queue_is_not_late),
                 cmocka_unit_test(garbage_is_clamped_or_left_out),
                 cmocka_unit_test(a_writer_dead_in_the_middle_freezes_nobody),
                 cmocka_unit_test(a_child_writes_and_the_parent_reads),
