@@ -107,8 +107,8 @@ void complaints_print(const struct complaints *c, FILE *out)
 
 #define WORD_MAX 64
 
-/* Levenshtein distance of two words of up to WORD_MAX bytes, one row at a time. */
-static size_t edit_distance(const char *a, const char *b)
+/* One row of the table at a time. */
+size_t edit_distance(const char *a, const char *b)
 {
         size_t row[WORD_MAX + 1];
         size_t la = strlen(a), lb = strlen(b);

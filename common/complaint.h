@@ -45,4 +45,7 @@ void complaints_print(const struct complaints *c, FILE *out);
 /* The one of `words` (NULL-terminated) nearest to `text` by edit distance, NULL if none is near. */
 const char *nearest_word(const char *text, const char *const *words);
 
+/* How many bytes must be put in, taken out or changed to make `a` of `b`; SIZE_MAX for words of over 64 bytes. */
+size_t edit_distance(const char *a, const char *b);
+
 #endif
