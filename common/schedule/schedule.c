@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 int schedule_every(int64_t every_ms, int64_t anchor_ms, struct schedule *ret)
 {
@@ -84,4 +85,41 @@ void schedule_text(const struct schedule *s, char *ret, size_t room)
                 (void) snprintf(ret, room, "every %s", span);
         else
                 (void) snprintf(ret, room, "every %s anchor %" PRId64, span, s->anchor_ms);
+}
+
+/* Bytes of the number and unit that span_words wrote; 0: they are none. */
+static int span_read(const char *text, int64_t *ret_ms)
+{
+        static const struct { const char *unit; int64_t ms; } units[] = {
+                { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "d", MS_PER_DAY },
+        };
+        int64_t n;
+        char unit[3];
+        int len = 0;
+
+        if (sscanf(text, "%" SCNd64 "%2[a-z]%n", &n, unit, &len) < 2)
+                return 0;
+        for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+                if (strcmp(unit, units[i].unit) == 0)
+                        return __builtin_mul_overflow(n, units[i].ms, ret_ms) ? 0 : len;
+        return 0;
+}
+
+int schedule_parse(const char *text, struct schedule *ret)
+{
+        int64_t every_ms, anchor_ms = 0;
+        int len = 0, end = 0;
+
+        if (strcmp(text, "none") == 0) {
+                *ret = (struct schedule) { .kind = SCHEDULE_NONE };
+                return 0;
+        }
+        if (strncmp(text, "every ", 6) == 0)
+                len = span_read(text + 6, &every_ms);
+        if (len == 0)
+                return -EINVAL;
+        text += 6 + len;
+        if (*text && (sscanf(text, " anchor %" SCNd64 "%n", &anchor_ms, &end) < 1 || text[end]))
+                return -EINVAL;
+        return schedule_every(every_ms, anchor_ms, ret) < 0 ? -EINVAL : 0;
 }
