@@ -2,6 +2,7 @@
 #include "ledger/ledger.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ const char *const ledger_op_names[] = {
         [LEDGER_LEAD] = "lead",       [LEDGER_DEFINE] = "define", [LEDGER_REGISTER] = "register",
         [LEDGER_PEEK] = "peek",       [LEDGER_CLAIM] = "claim",   [LEDGER_REVOKE] = "revoke",
         [LEDGER_RENEW] = "renew",     [LEDGER_FINISH] = "finish", [LEDGER_INTERRUPT] = "interrupt",
-        [LEDGER_SAID] = "said",       [LEDGER_HISTORY] = "history", [LEDGER_OP_COUNT_] = NULL,
+        [LEDGER_SAID] = "said",       [LEDGER_HISTORY] = "history", [LEDGER_TAKE] = "take",
+        [LEDGER_QUEUED] = "queued",   [LEDGER_OP_COUNT_] = NULL,
 };
 
 void ledger_answer(struct ledger_call *c)
@@ -23,6 +25,12 @@ void ledger_answer(struct ledger_call *c)
                 place_add(p, COUNT_LEDGER_US, (uint64_t) ((clock_mono().ns - c->sent.ns) / NS_PER_US));
         }
         c->done(c);
+}
+
+void ledger_uncounted(const char *schedule, char *ret, size_t room)
+{
+        (void) snprintf(ret, room, "what the old schedule (%.80s) had until now is not counted: it cannot be read here",
+                        *schedule ? schedule : "not known");
 }
 
 static void free_history(struct history_out *h)
@@ -66,6 +74,19 @@ void ledger_call_done(struct ledger_call *c)
                 break;
         case LEDGER_CLAIM:
                 free_ended(&c->out.claim.ended, &c->out.claim.ended_count);
+                break;
+        case LEDGER_DEFINE:
+                free_told(&c->out.define.told, &c->out.define.told_count);
+                break;
+        case LEDGER_FINISH:
+                free_ended(&c->out.finish.take.claim.ended, &c->out.finish.take.claim.ended_count);
+                break;
+        case LEDGER_TAKE:
+                free_ended(&c->out.take.claim.ended, &c->out.take.claim.ended_count);
+                break;
+        case LEDGER_QUEUED:
+                free(c->out.queued.units);
+                c->out.queued = (struct queued_out) { 0 };
                 break;
         case LEDGER_INTERRUPT:
                 free_ended(&c->out.interrupt.ended, &c->out.interrupt.ended_count);

@@ -110,6 +110,12 @@ struct define_out {
         bool changed;            /* the definition was new or other than before */
         struct instant_range revised;  /* what was given up in one unit (all alike); for the log */
         enum cause cause;
+        /* Queued instants that this call gave up, since the task or their shard is no more; for the log. Freed by
+         * ledger_call_done. */
+        struct told_range *told;
+        size_t told_count;
+        /* The call's `why`, with error 0: what the old schedule had since the cursor cannot be counted here, so that
+         * no range was written. */
 };
 
 struct register_in {
@@ -184,8 +190,11 @@ struct take_in {
         char stale_occ[OCC_TEXT];    /* as in claim_in */
 };
 struct take_out {
-        struct claim_out claim;      /* granted; done: nothing is queued; busy; stale; early; unregistered */
-        struct instant planned;      /* granted: of the instant taken */
+        /* granted; decided: the store may have lost a start of it, so that it was written off as unknown(barrier), and
+         * the next is to be asked for under a new token; done: nothing is queued, or this token's run is over;
+         * busy; stale; early, the oldest lies ahead of the store's clock or the request is void; unregistered; halted */
+        struct claim_out claim;
+        struct instant planned;      /* granted, decided: of the instant taken */
         char occ[OCC_TEXT];
 };
 
@@ -346,6 +355,9 @@ static inline void ledger_send(struct ledger *l, struct ledger_call *c)
         c->sent = clock_mono();
         l->kind->send(l, c);
 }
+
+/* For implementations: why a definition's replacement has no range record, see define_out. */
+void ledger_uncounted(const char *schedule, char *ret, size_t room);
 
 /* For implementations: counts an answered call and runs its `done`. */
 void ledger_answer(struct ledger_call *c);

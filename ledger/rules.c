@@ -14,6 +14,8 @@ static void answer_again(const struct record_facts *r, struct claim_verdict *v)
 
         if (r->own && r->state == STATE_RUNNING && r->in_slot)
                 again = OUTCOME_GRANTED;
+        else if (r->own && r->state == STATE_QUEUED)
+                again = OUTCOME_QUEUED;
         else if (r->own && (r->state == STATE_SKIPPED || r->state == STATE_MISSED ||
                             (r->state == STATE_UNKNOWN && r->cause == CAUSE_BARRIER)))
                 again = OUTCOME_DECIDED;
@@ -21,14 +23,29 @@ static void answer_again(const struct record_facts *r, struct claim_verdict *v)
         v->replay = r->own;
 }
 
-static bool in_force(const struct claim_in *in, const struct unit_facts *u)
+static bool in_force(uint64_t rev, unsigned shards, uint64_t term, const struct unit_facts *u)
 {
-        return in->rev == u->rev && in->shards == u->shards && (in->term == 0 || in->term >= u->term);
+        return rev == u->rev && shards == u->shards && (term == 0 || term >= u->term);
+}
+
+static bool lies_behind(struct instant planned, struct instant barrier)
+{
+        return !instant_is_none(barrier) && planned.ms <= barrier.ms;
 }
 
 static int64_t lateness_ms(struct instant planned, struct stamp now)
 {
         return stamp_instant(now).ms - planned.ms;
+}
+
+static void settle_queue(const struct claim_in *in, const struct unit_facts *u, struct claim_verdict *v)
+{
+        if (u->slots == 0 && u->queued == 0)
+                answer(v, OUTCOME_GRANTED, STATE_RUNNING, CAUSE_NONE);
+        else if (u->queued < in->queue_limit)
+                answer(v, OUTCOME_QUEUED, STATE_QUEUED, CAUSE_NONE);
+        else
+                answer(v, OUTCOME_DECIDED, STATE_SKIPPED, CAUSE_QUEUE_FULL);
 }
 
 static void settle_overlap(const struct claim_in *in, const struct unit_facts *u, struct claim_verdict *v)
@@ -37,7 +54,7 @@ static void settle_overlap(const struct claim_in *in, const struct unit_facts *u
 
         if (u->slots < allowed)
                 answer(v, OUTCOME_GRANTED, STATE_RUNNING, CAUSE_NONE);
-        else if (u->ending > 0 || in->overlap == OVERLAP_QUEUE)
+        else if (u->ending > 0)
                 /* A tree that outlives its worker is about to go: the instant may still run within grace. */
                 answer(v, OUTCOME_BUSY, STATE_RUNNING, CAUSE_NONE);
         else
@@ -55,7 +72,7 @@ void rules_claim(const struct claim_in *in, const struct record_facts *r, const 
                 answer(ret, OUTCOME_UNREGISTERED, STATE_RUNNING, CAUSE_NONE);
         else if (!gap_alone && in->planned.ms <= u->cursor.ms)
                 answer(ret, OUTCOME_DONE, STATE_RUNNING, CAUSE_NONE);
-        else if (!in_force(in, u))
+        else if (!in_force(in->rev, in->shards, in->term, u))
                 answer(ret, OUTCOME_STALE, STATE_RUNNING, CAUSE_NONE);
         else if (!gap_alone && lateness_ms(in->planned, u->now) < -CLAIM_EARLY_MS)
                 answer(ret, OUTCOME_EARLY, STATE_RUNNING, CAUSE_NONE);
@@ -63,12 +80,37 @@ void rules_claim(const struct claim_in *in, const struct record_facts *r, const 
                 answer(ret, OUTCOME_MOVED, STATE_RUNNING, CAUSE_NONE);
         else if (gap_alone)
                 answer(ret, OUTCOME_DECIDED, rules_gap_state(in->gap_cause), in->gap_cause);
-        else if (!instant_is_none(u->barrier) && in->planned.ms <= u->barrier.ms)
+        else if (lies_behind(in->planned, u->barrier))
                 answer(ret, OUTCOME_DECIDED, STATE_UNKNOWN, CAUSE_BARRIER);
         else if (!in->catch_up && lateness_ms(in->planned, u->now) > in->grace_ms)
                 answer(ret, OUTCOME_DECIDED, STATE_MISSED, CAUSE_LATE);
+        else if (in->overlap == OVERLAP_QUEUE)
+                settle_queue(in, u, ret);
         else
                 settle_overlap(in, u, ret);
+}
+
+void rules_take(const struct take_in *in, const struct record_facts *r, const struct unit_facts *u,
+                struct claim_verdict *ret)
+{
+        if (r->exists)
+                answer_again(r, ret);
+        else if (!instant_is_none(in->not_after) && stamp_instant(u->now).ms > in->not_after.ms)
+                answer(ret, OUTCOME_EARLY, STATE_QUEUED, CAUSE_NONE);
+        else if (!u->registered)
+                answer(ret, OUTCOME_UNREGISTERED, STATE_QUEUED, CAUSE_NONE);
+        else if (!in_force(in->rev, in->shards, in->term, u))
+                answer(ret, OUTCOME_STALE, STATE_QUEUED, CAUSE_NONE);
+        else if (instant_is_none(u->oldest))
+                answer(ret, OUTCOME_DONE, STATE_QUEUED, CAUSE_NONE);
+        else if (lateness_ms(u->oldest, u->now) < -CLAIM_EARLY_MS)
+                answer(ret, OUTCOME_EARLY, STATE_QUEUED, CAUSE_NONE);
+        else if (lies_behind(u->oldest, u->barrier))
+                answer(ret, OUTCOME_DECIDED, STATE_UNKNOWN, CAUSE_BARRIER);
+        else if (u->slots > 0)
+                answer(ret, OUTCOME_BUSY, STATE_QUEUED, CAUSE_NONE);
+        else
+                answer(ret, OUTCOME_GRANTED, STATE_RUNNING, CAUSE_NONE);
 }
 
 enum state rules_gap_state(enum cause cause)
@@ -106,7 +148,8 @@ enum revoked rules_revoke(const struct revoke_in *in, const struct record_facts 
 
 enum finish_verdict rules_finish(const struct finish_in *in, const struct record_facts *r)
 {
-        if (!r->exists || (r->state == STATE_UNKNOWN && r->cause == CAUSE_BARRIER))
+        /* Nobody has a fence for what is queued unless the store lost that it was taken. */
+        if (!r->exists || r->state == STATE_QUEUED || (r->state == STATE_UNKNOWN && r->cause == CAUSE_BARRIER))
                 return FINISH_RECOVER;
         if (!r->own)
                 return FINISH_FENCED;

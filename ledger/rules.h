@@ -27,6 +27,8 @@ struct unit_facts {
         unsigned shards;
         unsigned slots;          /* taken, the ending ones included */
         unsigned ending;         /* interrupted, their task trees not proven gone */
+        unsigned queued;         /* instants that wait; read for a claim under OVERLAP_QUEUE */
+        struct instant oldest;   /* of those that wait, INSTANT_NONE: none; read for a take */
 };
 
 struct claim_verdict {
@@ -45,12 +47,28 @@ struct claim_verdict {
  *  6 the cursor is not the expected one              MOVED   (or instants in between would be buried)
  *  7 planned at or before the barrier                DECIDED unknown(barrier)
  *  8 later than grace, and no catch_up               DECIDED missed(late)
- *  9 no slot free: ending ones or a queue            BUSY, nothing written; else DECIDED skipped(overlap)
- * 10                                                 GRANTED
- * GRANTED and DECIDED move the cursor to planned and write the gap's range record in the same step. A gap
- * alone (no planned) passes 2, 4 and 6 and is then DECIDED by its cause. */
+ *  9 under OVERLAP_QUEUE others wait, or no slot free QUEUED; at the limit DECIDED skipped(queue_full)
+ * 10 no slot free                                    BUSY if one is ending; else DECIDED skipped(overlap)
+ * 11                                                 GRANTED
+ * GRANTED, QUEUED and DECIDED move the cursor to planned and write the gap's range record in the same step. A gap
+ * alone (no planned) passes 2, 4 and 6 and is then DECIDED by its cause. Who comes while others wait goes behind
+ * them, also when the slot is free: instants of a queue start in the order they were planned in. */
 void rules_claim(const struct claim_in *in, const struct record_facts *r, const struct unit_facts *u,
                  struct claim_verdict *ret);
+
+/* The rules of a take, the first that fits wins; `r` is what the same token took before:
+ *  1 it took one before                              the same answer again; DONE once that run is over
+ *  2 the request is void                             EARLY
+ *  3 the unit has no cursor                          UNREGISTERED
+ *  4 revision, shard count or term not in force      STALE
+ *  5 nothing is queued                               DONE
+ *  6 the oldest is planned ahead of the clock        EARLY   (it was queued before the clock went back)
+ *  7 it is at or before the barrier                  DECIDED unknown(barrier): the store may have lost its start
+ *  8 the slot is taken, by an ending one too         BUSY
+ *  9                                                 GRANTED
+ * Grace is not asked, and no cursor moves: the instant was decided when it was queued. */
+void rules_take(const struct take_in *in, const struct record_facts *r, const struct unit_facts *u,
+                struct claim_verdict *ret);
 
 /* How a range that was given up for `cause` is recorded: as skipped on purpose, or missed. */
 enum state rules_gap_state(enum cause cause);

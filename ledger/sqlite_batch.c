@@ -22,6 +22,7 @@ static const struct {
 } operations[LEDGER_OP_COUNT_] = {
         [LEDGER_PEEK] = { op_peek, true, false, 0 },
         [LEDGER_HISTORY] = { op_history, true, false, 0 },
+        [LEDGER_QUEUED] = { op_queued, true, false, 0 },
         [LEDGER_FINISH] = { op_finish, false, false, 1 },
         [LEDGER_INTERRUPT] = { op_interrupt, false, false, 1 },
         [LEDGER_SAID] = { op_said, false, false, 1 },
@@ -29,6 +30,7 @@ static const struct {
         [LEDGER_DEFINE] = { op_define, false, true, 2 },
         [LEDGER_REGISTER] = { op_register, false, true, 2 },
         [LEDGER_REVOKE] = { op_revoke, false, true, 2 },
+        [LEDGER_TAKE] = { op_take, false, true, 3 },
         [LEDGER_CLAIM] = { op_claim, false, true, 3 },
 };
 #define TURNS 4
@@ -68,6 +70,12 @@ static bool claim_fits(const struct claim_in *in)
                word_fits(in->node, NODE_ID_MAX) && gap_fits(in);
 }
 
+static bool take_fits(const struct take_in *in)
+{
+        return unit_fits(&in->unit) && word_fits(in->token, TOKEN_TEXT) && *in->token &&
+               word_fits(in->trig, TRIG_TEXT) && word_fits(in->owner, OWNER_TEXT) && word_fits(in->node, NODE_ID_MAX);
+}
+
 static bool finish_fits(const struct finish_in *in)
 {
         return unit_fits(&in->unit) && word_fits(in->occ, OCC_TEXT) && word_fits(in->token, TOKEN_TEXT) &&
@@ -75,7 +83,7 @@ static bool finish_fits(const struct finish_in *in)
                word_fits(in->owner, OWNER_TEXT) && word_fits(in->node, NODE_ID_MAX) &&
                state_is_final(in->state) && in->cause < CAUSE_COUNT_ && in->result < RESULT_COUNT_ &&
                in->text_len <= KEPT_TEXT_MAX && (in->text || in->text_len == 0) &&
-               word_fits(in->error, KEPT_ERROR_MAX + 1);
+               word_fits(in->error, KEPT_ERROR_MAX + 1) && (!in->take || take_fits(in->take));
 }
 
 /* A call that could not be stored whole would fail its whole batch: it is turned away before. */
@@ -98,6 +106,10 @@ static bool call_fits(const struct ledger_call *c)
                        word_fits(c->in.revoke.token, TOKEN_TEXT);
         case LEDGER_RENEW:
                 return true;
+        case LEDGER_TAKE:
+                return take_fits(&c->in.take);
+        case LEDGER_QUEUED:
+                return word_fits(c->in.queued.node, NODE_ID_MAX);
         case LEDGER_FINISH:
                 return finish_fits(&c->in.finish);
         case LEDGER_INTERRUPT:
@@ -155,6 +167,7 @@ static int perform_all(struct sqlite_store *s, struct ledger_call **calls, size_
                 ledger_call_done(c);
                 memset(&c->out, 0, sizeof(c->out));
                 c->error = 0;
+                c->why[0] = '\0';
                 int r = operations[c->op].run(s, c);
                 if (r < 0)
                         return r;
@@ -169,7 +182,7 @@ static bool wants_durable(const struct sqlite_store *s, struct ledger_call **cal
         if (s->config->durability == DURABILITY_PROCESS)
                 return false;
         for (size_t i = 0; i < count; i++)
-                if (operations[calls[i]->op].durable)
+                if (operations[calls[i]->op].durable || (calls[i]->op == LEDGER_FINISH && calls[i]->in.finish.take))
                         return true;
         return false;
 }

@@ -1,31 +1,12 @@
 /* Claims and their end before a start: the rules' answers written down. Everything here happens in one
  * transaction under ledger.lock, so what was read is still so when it is written. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/fault.h"
 #include "ledger/sqlite_rows.h"
-
-static void fence_text(int64_t fence, char ret[FENCE_TEXT])
-{
-        (void) snprintf(ret, FENCE_TEXT, "%" PRId64, fence);
-}
-
-static int term_read(struct sqlite_store *s, const char *node, uint64_t *ret)
-{
-        _cleanup_(statement_resetp) sqlite3_stmt *st = NULL;
-
-        *ret = 0;
-        int r = statement_begin(s, SQL_TERM, VALUES(TEXT(node)), &st);
-        if (r == 0)
-                r = statement_row(s, st);
-        if (r > 0)
-                *ret = (uint64_t) sqlite3_column_int64(st, 0);
-        return r < 0 ? r : 0;
-}
 
 static int range_insert(struct sqlite_store *s, const struct claim_in *in, const struct instant_range *g,
                         enum cause cause)
@@ -39,19 +20,21 @@ static int range_insert(struct sqlite_store *s, const struct claim_in *in, const
 
 /* What lies at or before the barrier may have run without this ledger knowing it: that part of the gap is
  * unknown, not given up. */
-static int write_gap(struct sqlite_store *s, const struct claim_in *in, const struct schedule *schedule)
+static int write_gap(struct sqlite_store *s, const struct claim_in *in, const struct task_row *task)
 {
         struct instant_range after = in->gap, before = in->gap;
+        struct schedule schedule;
 
         if (in->gap.count == 0)
                 return 0;
         if (instant_is_none(s->barrier) || in->gap.first.ms > s->barrier.ms)
                 return range_insert(s, in, &in->gap, in->gap_cause);
-        if (in->gap.last.ms <= s->barrier.ms || schedule_last(schedule, s->barrier, &before.last) < 0 ||
-            schedule_next(schedule, s->barrier, &after.first) < 0 || before.last.ms < before.first.ms ||
+        if (in->gap.last.ms <= s->barrier.ms || task_schedule(task, &schedule) < 0 ||
+            schedule_last(&schedule, s->barrier, &before.last) < 0 ||
+            schedule_next(&schedule, s->barrier, &after.first) < 0 || before.last.ms < before.first.ms ||
             after.first.ms > after.last.ms)
                 return range_insert(s, in, &in->gap, CAUSE_BARRIER);
-        before.count = schedule_count(schedule, (struct instant) { before.first.ms - 1 }, before.last);
+        before.count = schedule_count(&schedule, (struct instant) { before.first.ms - 1 }, before.last);
         after.count = in->gap.count > before.count ? in->gap.count - before.count : 1;
         int r = range_insert(s, in, &before, CAUSE_BARRIER);
         return r < 0 ? r : range_insert(s, in, &after, in->gap_cause);
@@ -82,7 +65,7 @@ static int write_verdict(struct sqlite_store *s, const struct claim_in *in, cons
 {
         bool gap_alone = instant_is_none(in->planned);
 
-        int r = write_gap(s, in, &task->schedule);
+        int r = write_gap(s, in, task);
         if (r == 0 && !gap_alone)
                 r = write_decision(s, in, v, out);
         if (r == 0) {
@@ -90,7 +73,7 @@ static int write_verdict(struct sqlite_store *s, const struct claim_in *in, cons
                 out->gap_written = in->gap.count > 0;
                 r = unit_move(s, &in->unit, out->cursor);
         }
-        if (r == 0 && v->outcome != OUTCOME_GRANTED && !gap_alone)
+        if (r == 0 && v->outcome == OUTCOME_DECIDED && !gap_alone)
                 r = record_trim(s, in->unit.task, in->occ, &task->keep);
         return r;
 }
@@ -139,7 +122,7 @@ static void answer(const struct claim_verdict *v, const struct record_row *recor
         }
         if (v->outcome == OUTCOME_DONE)
                 (void) snprintf(out->holder, sizeof(out->holder), "%s", record->owner);
-        if (v->outcome == OUTCOME_BUSY) {
+        if (v->outcome == OUTCOME_BUSY || v->outcome == OUTCOME_QUEUED) {
                 (void) snprintf(out->holder, sizeof(out->holder), "%s", slot->owner);
                 (void) snprintf(out->holder_occ, sizeof(out->holder_occ), "%s", slot->occ);
         }
@@ -169,6 +152,8 @@ int op_claim(struct sqlite_store *s, struct ledger_call *c)
                 r = task_read(s, in->unit.task, &task);
         if (r == 0 && in->term > 0)
                 r = term_read(s, in->node, &u.term);
+        if (r == 0 && in->overlap == OVERLAP_QUEUE)
+                r = queue_count(s, &in->unit, &u.queued);
         if (r < 0)
                 return r;
         u.rev = task.rev;
@@ -177,7 +162,7 @@ int op_claim(struct sqlite_store *s, struct ledger_call *c)
         answer(&v, &record, &u, &slot, out);
         if (v.outcome == OUTCOME_MOVED && gap_alone)
                 return answer_moved_gap(s, in, out);
-        if (v.replay || (v.outcome != OUTCOME_GRANTED && v.outcome != OUTCOME_DECIDED))
+        if (v.replay || (v.outcome != OUTCOME_GRANTED && v.outcome != OUTCOME_QUEUED && v.outcome != OUTCOME_DECIDED))
                 return 0;
         return write_verdict(s, in, &v, &task, out);
 }
@@ -185,15 +170,19 @@ int op_claim(struct sqlite_store *s, struct ledger_call *c)
 /* The instants between the cursor and the abandoned one are given up with it: its claim carried them. */
 static int abandon_before(struct sqlite_store *s, const struct revoke_in *in, struct instant cursor)
 {
+        struct instant before = { in->planned.ms - 1 };
         struct task_row task;
+        struct schedule schedule;
         struct instant_range g;
 
         int r = task_read(s, in->unit.task, &task);
         if (r < 0)
                 return r;
-        g.count = schedule_count(&task.schedule, cursor, (struct instant) { in->planned.ms - 1 });
-        if (g.count == 0 || schedule_next(&task.schedule, cursor, &g.first) < 0 ||
-            schedule_last(&task.schedule, (struct instant) { in->planned.ms - 1 }, &g.last) < 0)
+        if (task_schedule(&task, &schedule) < 0)
+                return 0;
+        g.count = schedule_count(&schedule, cursor, before);
+        if (g.count == 0 || schedule_next(&schedule, cursor, &g.first) < 0 ||
+            schedule_last(&schedule, before, &g.last) < 0)
                 return 0;
         return record_insert(s, &(struct new_record) { .unit = &in->unit, .planned = g.first, .last = g.last,
                                                        .count = g.count, .owner = s->owner, .node = s->node,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buf.h"
 #include "common/cleanup.h"
 #include "ledger/sqlite_rows.h"
 
@@ -62,28 +63,72 @@ static int close_unit(struct sqlite_store *s, const char *task, const struct sch
         return unit_move(s, &key, now);
 }
 
-static int close_old(struct sqlite_store *s, const struct define_in *in, const struct task_row *old,
-                     struct define_out *out)
+static int close_old(struct sqlite_store *s, const struct task_row *old, struct ledger_call *c)
 {
+        const struct define_in *in = &c->in.define;
+        struct define_out *out = &c->out.define;
         _cleanup_(freep) struct unit_cursor *units = NULL;
+        struct schedule schedule;
         size_t count = 0;
 
         out->cause = in->competes && old->competes ? CAUSE_REVISED : CAUSE_DISABLED;
+        if (task_schedule(old, &schedule) < 0)
+                ledger_uncounted(old->schedule, c->why, sizeof(c->why));
         int r = units_of_task(s, in->task, &units, &count);
         for (size_t i = 0; r == 0 && i < count; i++)
-                r = close_unit(s, in->task, &old->schedule, &units[i], out->cause, &out->revised);
+                r = close_unit(s, in->task, &schedule, &units[i], out->cause, &out->revised);
         return r;
+}
+
+/* Whom nobody will ask for any more: those of a task that runs no longer by itself, and of units that are no more. */
+static int queued_without_unit(struct sqlite_store *s, const struct define_in *in, struct buf *occs, struct buf *told)
+{
+        _cleanup_(statement_resetp) sqlite3_stmt *st = NULL;
+        struct told_range t = { .count = 1, .state = STATE_SKIPPED,
+                                .cause = in->competes ? CAUSE_REVISED : CAUSE_DISABLED };
+        char occ[OCC_TEXT];
+
+        (void) snprintf(t.task, sizeof(t.task), "%s", in->task);
+        (void) snprintf(t.owner, sizeof(t.owner), "%s", s->owner);
+        int r = statement_begin(s, SQL_QUEUED_OF_TASK,
+                                VALUES(TEXT(in->task), NUMBER(!in->competes), TEXT(in->all_scope ? in->node : ""),
+                                       NUMBER(in->shards)), &st);
+        while (r == 0 && (r = statement_row(s, st)) > 0) {
+                column_text(st, 0, occ, sizeof(occ));
+                column_text(st, 1, t.scope_key, sizeof(t.scope_key));
+                t.shard = (unsigned) sqlite3_column_int(st, 2);
+                t.first.ms = t.last.ms = sqlite3_column_int64(st, 3);
+                buf_add(occs, occ, sizeof(occ));
+                buf_add(told, &t, sizeof(t));
+                r = 0;
+        }
+        return r < 0 ? r : occs->failed || told->failed ? -ENOMEM : 0;
+}
+
+static int settle_queues(struct sqlite_store *s, const struct define_in *in, struct define_out *out)
+{
+        _cleanup_(buf_done) struct buf occs = BUF_EMPTY, told = BUF_EMPTY;
+
+        int r = queued_without_unit(s, in, &occs, &told);
+        for (size_t at = 0; r == 0 && at < occs.len; at += OCC_TEXT)
+                r = queued_end(s, occs.data + at, s->owner, NULL, STATE_SKIPPED,
+                               in->competes ? CAUSE_REVISED : CAUSE_DISABLED);
+        if (r < 0 || told.len == 0)
+                return r;
+        out->told_count = told.len / sizeof(*out->told);
+        out->told = (void *) buf_take(&told);
+        return 0;
 }
 
 static int put_task(struct sqlite_store *s, const struct define_in *in, const struct define_out *out)
 {
-        const struct schedule *w = &in->schedule;
+        char schedule[SCHEDULE_TEXT];
 
+        schedule_text(&in->schedule, schedule, sizeof(schedule));
         return statement_run(s, SQL_TASK_PUT,
                              VALUES(TEXT(in->task), TEXT(in->when_hash), TEXT(in->def_hash), NUMBER(out->rev),
                                     NUMBER(out->valid_from.ms), NUMBER(in->shards), NUMBER(in->competes),
-                                    TEXT(w->kind == SCHEDULE_EVERY ? "every" : "none"), NUMBER(w->every_ms),
-                                    NUMBER(w->anchor_ms)));
+                                    TEXT(schedule)));
 }
 
 int op_define(struct sqlite_store *s, struct ledger_call *c)
@@ -106,7 +151,9 @@ int op_define(struct sqlite_store *s, struct ledger_call *c)
         out->rev = old.rev + 1;
         out->valid_from = stamp_instant(s->now);
         if (old.exists)
-                r = close_old(s, in, &old, out);
+                r = close_old(s, &old, c);
+        if (r == 0)
+                r = settle_queues(s, in, out);
         return r < 0 ? r : put_task(s, in, out);
 }
 

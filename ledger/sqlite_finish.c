@@ -41,10 +41,8 @@ static int keep_history(struct sqlite_store *s, const struct finish_in *in)
         return r < 0 ? r : record_trim(s, in->unit.task, in->occ, &in->keep);
 }
 
-int op_finish(struct sqlite_store *s, struct ledger_call *c)
+static int finish(struct sqlite_store *s, const struct finish_in *in, struct finish_out *out)
 {
-        const struct finish_in *in = &c->in.finish;
-        struct finish_out *out = &c->out.finish;
         struct record_row record;
 
         int r = record_read(s, in->occ, in->token, &record);
@@ -70,4 +68,20 @@ int op_finish(struct sqlite_store *s, struct ledger_call *c)
         if (r == 0 && in->started.ns == 0)
                 r = untold_add(s, in->owner, s->life);
         return r < 0 ? r : keep_history(s, in);
+}
+
+int op_finish(struct sqlite_store *s, struct ledger_call *c)
+{
+        const struct finish_in *in = &c->in.finish;
+        struct finish_out *out = &c->out.finish;
+
+        int r = finish(s, in, out);
+        if (r < 0 || !in->take)
+                return r;
+        if (out->finished != FINISHED_FENCED)
+                return take_oldest(s, in->take, &out->take);
+        /* Whoever ended this run has freed its slot or will: what waits is not the business of one that was late. */
+        out->take = (struct take_out) { .claim.outcome = OUTCOME_BUSY, .claim.cursor = INSTANT_NONE,
+                                        .planned = INSTANT_NONE };
+        return 0;
 }

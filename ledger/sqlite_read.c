@@ -16,6 +16,8 @@ int op_peek(struct sqlite_store *s, struct ledger_call *c)
         struct slot_row slot = { 0 };
 
         int r = unit_read(s, &c->in.peek.unit, &u, &slot);
+        if (r == 0)
+                r = queue_count(s, &c->in.peek.unit, &out->queued);
         if (r < 0)
                 return r;
         out->registered = u.registered;

@@ -401,6 +401,11 @@ static int set_back_one(struct ahead *a, const struct ahead_unit *u)
                     VALUES(TEXT(a->task), TEXT(u->scope), NUMBER(u->shard), NUMBER(first.ms), NUMBER(u->cursor.ms),
                            NUMBER(schedule_count(a->schedule, now, u->cursor)), TEXT(state_names[STATE_SKIPPED]),
                            TEXT(cause_names[CAUSE_REVISED]), NUMBER(clock_wall().ns), TEXT(who)), NULL, NULL);
+        /* What waits and is planned later than now is open again as well; it must not be found decided. */
+        if (r == 0)
+                r = run(a->v, "DELETE FROM record WHERE state = 'queued' AND task = ?1 AND scope = ?2 AND shard = ?3 "
+                              "AND planned > ?4",
+                        VALUES(TEXT(a->task), TEXT(u->scope), NUMBER(u->shard), NUMBER(now.ms)), NULL, NULL);
         if (r < 0)
                 return r;
         return run(a->v, "UPDATE unit SET cursor = ?4 WHERE task = ?1 AND scope = ?2 AND shard = ?3",
@@ -421,13 +426,16 @@ static int cursor_settle(struct ahead *a, bool set)
 {
         struct sqlite_store *s = &a->v->store;
         struct task_row row;
+        struct schedule schedule;
 
         int r = task_read(s, a->task, &row);
         if (r < 0)
                 return failed(a->v, r, "%s: %s", s->path, sqlite3_errmsg(s->db));
         if (!row.exists)
                 return failed(a->v, -ENOENT, "%s knows no task %s", s->path, a->task);
-        a->schedule = &row.schedule;
+        /* Without its instants the range has the right ends, and no count. */
+        (void) task_schedule(&row, &schedule);
+        a->schedule = &schedule;
         r = find_ahead(a);
         if (r < 0 || !set || a->ret->units == 0)
                 return r;

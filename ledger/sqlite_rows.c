@@ -2,6 +2,8 @@
 #include "ledger/sqlite_rows.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/cleanup.h"
@@ -41,7 +43,6 @@ int record_read(struct sqlite_store *s, const char *occ, const char *token, stru
 int task_read(struct sqlite_store *s, const char *task, struct task_row *ret)
 {
         _cleanup_(statement_resetp) sqlite3_stmt *st = NULL;
-        char kind[8];
 
         *ret = (struct task_row) { .keep = { 1000, 0 } };
         int r = statement_begin(s, SQL_TASK, VALUES(TEXT(task)), &st);
@@ -56,12 +57,16 @@ int task_read(struct sqlite_store *s, const char *task, struct task_row *ret)
         ret->valid_from.ms = sqlite3_column_int64(st, 3);
         ret->shards = (unsigned) sqlite3_column_int(st, 4);
         ret->competes = sqlite3_column_int(st, 5) == 1;
-        column_text(st, 6, kind, sizeof(kind));
-        if (strcmp(kind, "every") == 0)   /* an interval that cannot be is none */
-                (void) schedule_every(sqlite3_column_int64(st, 7), sqlite3_column_int64(st, 8), &ret->schedule);
-        ret->keep.count = (unsigned) sqlite3_column_int(st, 9);
-        ret->keep.age_ms = sqlite3_column_int64(st, 10);
+        column_text(st, 6, ret->schedule, sizeof(ret->schedule));
+        ret->keep.count = (unsigned) sqlite3_column_int(st, 7);
+        ret->keep.age_ms = sqlite3_column_int64(st, 8);
         return 0;
+}
+
+int task_schedule(const struct task_row *task, struct schedule *ret)
+{
+        *ret = (struct schedule) { .kind = SCHEDULE_NONE };
+        return task->exists ? schedule_parse(task->schedule, ret) : 0;
 }
 
 static int slots_read(struct sqlite_store *s, const struct unit_key *u, struct unit_facts *ret,
@@ -98,6 +103,47 @@ int unit_read(struct sqlite_store *s, const struct unit_key *u, struct unit_fact
         return slots_read(s, u, ret, ret_slot);
 }
 
+int queue_count(struct sqlite_store *s, const struct unit_key *u, unsigned *ret)
+{
+        _cleanup_(statement_resetp) sqlite3_stmt *st = NULL;
+
+        int r = statement_begin(s, SQL_QUEUE_COUNT, VALUES(TEXT(u->task), TEXT(u->scope_key), NUMBER(u->shard)), &st);
+        if (r == 0)
+                r = statement_row(s, st);
+        if (r < 0)
+                return r;
+        *ret = (unsigned) sqlite3_column_int(st, 0);
+        return 0;
+}
+
+int queue_oldest(struct sqlite_store *s, const struct unit_key *u, struct instant *ret, char ret_occ[OCC_TEXT])
+{
+        _cleanup_(statement_resetp) sqlite3_stmt *st = NULL;
+
+        *ret = INSTANT_NONE;
+        int r = statement_begin(s, SQL_QUEUE_OLDEST, VALUES(TEXT(u->task), TEXT(u->scope_key), NUMBER(u->shard)), &st);
+        if (r == 0)
+                r = statement_row(s, st);
+        if (r <= 0)
+                return r;
+        ret->ms = sqlite3_column_int64(st, 0);
+        column_text(st, 1, ret_occ, OCC_TEXT);
+        return 0;
+}
+
+int term_read(struct sqlite_store *s, const char *node, uint64_t *ret)
+{
+        _cleanup_(statement_resetp) sqlite3_stmt *st = NULL;
+
+        *ret = 0;
+        int r = statement_begin(s, SQL_TERM, VALUES(TEXT(node)), &st);
+        if (r == 0)
+                r = statement_row(s, st);
+        if (r > 0)
+                *ret = (uint64_t) sqlite3_column_int64(st, 0);
+        return r < 0 ? r : 0;
+}
+
 int unit_move(struct sqlite_store *s, const struct unit_key *u, struct instant cursor)
 {
         return statement_run(s, SQL_UNIT_CURSOR, VALUES(TEXT(u->task), TEXT(u->scope_key), NUMBER(u->shard),
@@ -109,6 +155,21 @@ int untold_add(struct sqlite_store *s, const char *owner, uint64_t life)
         return statement_run(s, SQL_UNTOLD_ADD, VALUES(TEXT(owner), NUMBER(life)));
 }
 
+int queued_end(struct sqlite_store *s, const char *occ, const char *owner, const char *token, enum state state,
+               enum cause cause)
+{
+        int r = statement_run(s, SQL_QUEUED_END,
+                              VALUES(TEXT(occ), TEXT(state_names[state]), TEXT(cause_names[cause]), TEXT(owner),
+                                     NUMBER(s->life), NUMBER(s->now.ns), TEXT(token)));
+
+        return r < 0 ? r : untold_add(s, owner, s->life);
+}
+
+void fence_text(int64_t fence, char ret[FENCE_TEXT])
+{
+        (void) snprintf(ret, FENCE_TEXT, "%" PRId64, fence);
+}
+
 static bool is_decision(const struct new_record *n)
 {
         return n->state == STATE_SKIPPED || n->state == STATE_MISSED ||
@@ -118,7 +179,7 @@ static bool is_decision(const struct new_record *n)
 int record_insert(struct sqlite_store *s, const struct new_record *n)
 {
         const struct unit_key *u = n->unit;
-        struct value ended = n->state == STATE_RUNNING ? NOTHING : NUMBER(s->now.ns);
+        struct value ended = state_is_final(n->state) ? NUMBER(s->now.ns) : NOTHING;
 
         int r = statement_run(
                 s, SQL_RECORD_INSERT,

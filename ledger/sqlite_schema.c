@@ -7,6 +7,7 @@
 #include "common/config/config.h"
 #include "common/file.h"
 #include "common/node_id.h"
+#include "ledger/sqlite_schema.h"
 #include "ledger/sqlite_store.h"
 
 /* "oncd": tells our file from any other SQLite database. */
@@ -20,8 +21,8 @@ static const char tables[] =
         "CREATE TABLE node (node TEXT PRIMARY KEY, term INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
         "CREATE TABLE task ("
         " task TEXT PRIMARY KEY, when_hash TEXT NOT NULL, def_hash TEXT NOT NULL, rev INTEGER NOT NULL,"
-        " valid_from INTEGER NOT NULL, shards INTEGER NOT NULL, competes INTEGER NOT NULL, kind TEXT NOT NULL,"
-        " every_ms INTEGER NOT NULL, anchor_ms INTEGER NOT NULL, keep_count INTEGER NOT NULL DEFAULT 1000,"
+        " valid_from INTEGER NOT NULL, shards INTEGER NOT NULL, competes INTEGER NOT NULL,"
+        " schedule TEXT NOT NULL, keep_count INTEGER NOT NULL DEFAULT 1000,"
         " keep_age_ms INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;"
         "CREATE TABLE unit ("
         " task TEXT NOT NULL, scope TEXT NOT NULL, shard INTEGER NOT NULL, cursor INTEGER NOT NULL,"
@@ -31,21 +32,22 @@ static const char tables[] =
         " planned INTEGER NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL,"
         " occ TEXT UNIQUE, token TEXT, trig TEXT, owner TEXT, node TEXT, life INTEGER, boot TEXT,"
         " fence INTEGER, state TEXT NOT NULL, cause TEXT NOT NULL, result TEXT NOT NULL,"
-        " slot INTEGER NOT NULL, tree INTEGER NOT NULL, gap INTEGER NOT NULL,"
+        " slot INTEGER NOT NULL, tree INTEGER NOT NULL, gap INTEGER NOT NULL, taken INTEGER NOT NULL DEFAULT 0,"
         " started INTEGER, ended INTEGER, code INTEGER NOT NULL, text_cut INTEGER NOT NULL,"
         " error TEXT NOT NULL, text BLOB) STRICT;"
         "CREATE INDEX record_task ON record (task, last);"
         "CREATE INDEX record_last ON record (last);"
         "CREATE INDEX record_slot ON record (task, scope, shard) WHERE slot = 1;"
+        TABLES_QUEUE
         /* Owners of whose records LEAD and INTERRUPT have to tell, and where those are found. */
         "CREATE TABLE untold (owner TEXT PRIMARY KEY, life INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
         "CREATE INDEX record_untold ON record (owner, ended)"
         " WHERE state IN ('skipped', 'missed', 'unknown', 'interrupted', 'failed');"
         "PRAGMA application_id = 1869505380;"
-        "PRAGMA user_version = 1;";
+        "PRAGMA user_version = 2;";
 
 _Static_assert(APPLICATION_ID == 1869505380, "as written in the pragma");
-_Static_assert(SQLITE_STORE_SCHEMA == 1, "as written in the pragma");
+_Static_assert(SQLITE_STORE_SCHEMA == 2, "as written in the pragma");
 
 static int pragma_number(struct sqlite_store *s, const char *pragma, int64_t *ret)
 {
@@ -107,6 +109,8 @@ int schema_settle(struct sqlite_store *s)
                 store_halt(s, "%s is an SQLite database, but no ledger of onced; it is kept", s->path);
                 return -EUCLEAN;
         }
+        if (version == 1)
+                return schema_migrate(s);
         if (version != SQLITE_STORE_SCHEMA) {
                 store_halt(s, "%s has layout %lld, this onced knows %d; it is kept", s->path, (long long) version,
                            SQLITE_STORE_SCHEMA);

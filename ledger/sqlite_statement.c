@@ -16,6 +16,9 @@
 #define DECIDED   "AND (state IN ('skipped', 'missed') OR cause = 'barrier') "
 #define UNSTARTED "fence IS NOT NULL AND started IS NULL AND state NOT IN ('skipped', 'missed') "
 
+/* In the words of the index record_queued. */
+#define UNIT_QUEUE "FROM record WHERE state = 'queued' AND task = ?1 AND scope = ?2 AND shard = ?3 "
+
 #define HISTORY_COLUMNS                                                                                    \
         "SELECT occ, trig, fence, owner, scope, task, shard, planned, last, count, state, cause, result, " \
         "started, ended, code, error, text FROM record "
@@ -37,12 +40,12 @@ static const char *const sql[STATEMENT_COUNT_] = {
         [SQL_TERM_RAISE] = "INSERT INTO node (node, term) VALUES (?1, 1) "
                            "ON CONFLICT (node) DO UPDATE SET term = term + 1",
 
-        [SQL_TASK] = "SELECT when_hash, def_hash, rev, valid_from, shards, competes, kind, every_ms, anchor_ms, "
-                     "keep_count, keep_age_ms FROM task WHERE task = ?1",
-        [SQL_TASK_PUT] = "INSERT INTO task (task, when_hash, def_hash, rev, valid_from, shards, competes, kind, "
-                         "every_ms, anchor_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
+        [SQL_TASK] = "SELECT when_hash, def_hash, rev, valid_from, shards, competes, schedule, keep_count, "
+                     "keep_age_ms FROM task WHERE task = ?1",
+        [SQL_TASK_PUT] = "INSERT INTO task (task, when_hash, def_hash, rev, valid_from, shards, competes, schedule) "
+                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
                          "ON CONFLICT (task) DO UPDATE SET when_hash = ?2, def_hash = ?3, rev = ?4, "
-                         "valid_from = ?5, shards = ?6, competes = ?7, kind = ?8, every_ms = ?9, anchor_ms = ?10",
+                         "valid_from = ?5, shards = ?6, competes = ?7, schedule = ?8",
         [SQL_TASK_DEF] = "UPDATE task SET def_hash = ?2 WHERE task = ?1",
         [SQL_TASK_KEEP] = "UPDATE task SET keep_count = ?2, keep_age_ms = ?3 "
                           "WHERE task = ?1 AND (keep_count <> ?2 OR keep_age_ms <> ?3)",
@@ -64,6 +67,20 @@ static const char *const sql[STATEMENT_COUNT_] = {
                               "ended = ?6, code = ?7, text_cut = ?8, error = ?9, text = ?10, token = ?11, "
                               "fence = ?12, trig = ?13, owner = ?14 WHERE occ = ?1",
         [SQL_RECORD_FREE] = "UPDATE record SET slot = 0 WHERE occ = ?1",
+
+        [SQL_QUEUE_COUNT] = "SELECT count(*) " UNIT_QUEUE,
+        [SQL_QUEUE_OLDEST] = "SELECT planned, occ " UNIT_QUEUE "ORDER BY planned LIMIT 1",
+        [SQL_QUEUES] = "SELECT scope, task, shard, count(*), min(planned), (SELECT count(*) FROM record AS r "
+                       "WHERE r.slot = 1 AND r.task = q.task AND r.scope = q.scope AND r.shard = q.shard) "
+                       "FROM record AS q WHERE state = 'queued' AND scope IN ('', ?1) GROUP BY task, scope, shard",
+        [SQL_QUEUED_OF_TASK] = "SELECT occ, scope, shard, planned FROM record WHERE state = 'queued' AND task = ?1 "
+                               "AND (?2 OR scope <> ?3 OR shard >= ?4) ORDER BY scope, shard, planned",
+        [SQL_QUEUED_END] = "UPDATE record SET state = ?2, cause = ?3, owner = ?4, life = ?5, ended = ?6, "
+                           "token = coalesce(?7, token), taken = ?7 IS NOT NULL WHERE occ = ?1",
+        [SQL_RECORD_TAKE] = "UPDATE record SET state = 'running', token = ?2, trig = ?3, owner = ?4, node = ?5, "
+                            "life = ?6, boot = ?7, fence = ?8, slot = 1, tree = ?9, taken = 1 WHERE occ = ?1",
+        [SQL_TAKEN_BY] = "SELECT occ, planned, slot, state, cause, fence FROM record WHERE taken = 1 AND token = ?1",
+
         [SQL_GAP_OF_TRIG] = "SELECT 1 FROM record WHERE task = ?1 AND last = ?2 AND scope = ?3 AND shard = ?4 "
                             "AND occ IS NULL AND trig = ?5",
 
@@ -90,11 +107,11 @@ static const char *const sql[STATEMENT_COUNT_] = {
 
         /* At most 500 at once: less history at a reload must not hold the lock for a second. */
         [SQL_TRIM_COUNT] = "DELETE FROM record WHERE id IN (SELECT id FROM record WHERE task = ?1 AND slot = 0 "
-                           "AND state <> 'running' AND (last, id) <= (SELECT last, id FROM record "
+                           "AND state NOT IN ('queued', 'running') AND (last, id) <= (SELECT last, id FROM record "
                            "WHERE task = ?1 ORDER BY last DESC, id DESC LIMIT 1 OFFSET ?2) "
                            "ORDER BY last, id LIMIT 500)",
         [SQL_TRIM_AGE] = "DELETE FROM record WHERE id IN (SELECT id FROM record WHERE task = ?1 AND slot = 0 "
-                         "AND state <> 'running' AND last < ?2 ORDER BY last, id LIMIT 500)",
+                         "AND state NOT IN ('queued', 'running') AND last < ?2 ORDER BY last, id LIMIT 500)",
 
         [SQL_HISTORY] = HISTORY_COLUMNS "WHERE last >= ?1 AND (?2 IS NULL OR state = ?2) "
                                         "ORDER BY last DESC, id DESC LIMIT ?3",

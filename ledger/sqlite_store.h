@@ -11,7 +11,7 @@
 #include "ledger/ledger.h"
 #include "ledger/sqlite_statement.h"
 
-#define SQLITE_STORE_SCHEMA 1
+#define SQLITE_STORE_SCHEMA 2
 
 /* Most calls in one transaction: the claims of a full turn with the finishes of the one before, since a claim
  * that is cut off from the finish of its unit finds the slot taken. More is better served in two. */
@@ -62,8 +62,9 @@ bool store_file_is_ours(struct sqlite_store *s); /* the file at the path is the 
 void store_checkpoint_if_due(struct sqlite_store *s);
 int store_checkpoint(struct sqlite_store *s, int mode);
 
-/* Tables and identity (sqlite_schema.c, sqlite_identity.c); both under the lock. */
+/* Tables and identity (sqlite_schema.c, sqlite_migrate.c, sqlite_identity.c); all under the lock. */
 int schema_settle(struct sqlite_store *s);
+int schema_migrate(struct sqlite_store *s);      /* layout 1 becomes the present one, whole or not at all */
 int identity_settle(struct sqlite_store *s, char *ret_note, size_t room);
 int identity_mark_clean(struct sqlite_store *s);
 int identity_unmark(struct sqlite_store *s);     /* before the first write after a clean mark */
@@ -78,8 +79,9 @@ void store_up(struct sqlite_store *s, const char *note);
 /* Batches (sqlite_batch.c): a list by `next` of at most SQLITE_BATCH_MAX; every call is answered. */
 void store_serve(struct sqlite_store *s, struct ledger_call *calls);
 
-/* The operations, each inside the transaction of the batch (peek and history: outside of any). */
+/* The operations, each inside the transaction of the batch (peek, queued and history: outside of any). */
 int op_claim(struct sqlite_store *s, struct ledger_call *c);
+int op_take(struct sqlite_store *s, struct ledger_call *c);
 int op_revoke(struct sqlite_store *s, struct ledger_call *c);
 int op_finish(struct sqlite_store *s, struct ledger_call *c);
 int op_interrupt(struct sqlite_store *s, struct ledger_call *c);
@@ -88,6 +90,10 @@ int op_said(struct sqlite_store *s, struct ledger_call *c);
 int op_define(struct sqlite_store *s, struct ledger_call *c);
 int op_register(struct sqlite_store *s, struct ledger_call *c);
 int op_peek(struct sqlite_store *s, struct ledger_call *c);
+int op_queued(struct sqlite_store *s, struct ledger_call *c);
 int op_history(struct sqlite_store *s, struct ledger_call *c);
+
+/* A take inside the transaction of another call. */
+int take_oldest(struct sqlite_store *s, const struct take_in *in, struct take_out *out);
 
 #endif
