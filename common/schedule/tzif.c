@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/schedule/zone.h"
 
 struct bytes {
         const uint8_t *at;
@@ -198,4 +199,37 @@ void tzif_done(struct tzif *t)
         free(t->kind_at);
         free(t->kinds);
         *t = (struct tzif) { 0 };
+}
+
+/* How many of the changes are at or before `utc_s`. */
+static size_t changes_until(const struct tzif *t, int64_t utc_s)
+{
+        size_t low = 0, high = t->count;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                if (t->at_s[middle] <= utc_s)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+void tzif_span_at(const struct tzif *t, int64_t utc_s, struct zone_span *ret)
+{
+        size_t n = changes_until(t, utc_s);
+        int64_t from_s = n > 0 ? t->at_s[n - 1] : INT64_MIN;
+
+        if (n == t->count && t->has_rule) {
+                /* The rule alone would go back for ever; it holds behind the table only. */
+                tzrule_span_at(&t->rule, utc_s, ret);
+                if (ret->from_s < from_s)
+                        ret->from_s = from_s;
+                return;
+        }
+        const struct zone_kind *k = &t->kinds[n > 0 ? t->kind_at[n - 1] : 0];
+        *ret = (struct zone_span) { .from_s = from_s, .until_s = n < t->count ? t->at_s[n] : INT64_MAX,
+                                    .offset_s = k->offset_s, .is_dst = k->is_dst };
+        memcpy(ret->abbreviation, k->abbreviation, sizeof(ret->abbreviation));
 }

@@ -22,9 +22,11 @@ struct tzif {
 /* A real file has 1 to 4 KiB; one of this size is no zone. */
 #define TZIF_MAX (1 << 20)
 
-/* 0; -EBADMSG with `ret_why` a few words that follow "is damaged: ", or for a file that counts leap seconds;
- * -ENOMEM. */
+/* 0; -EBADMSG, also for a file that counts leap seconds, `ret_why` being a sentence about "it"; -ENOMEM. */
 int tzif_read(const void *data, size_t size, struct tzif *ret, const char **ret_why);
+
+/* The stretch that `utc_s` lies in, by the table or, behind it, by the rule. */
+void tzif_span_at(const struct tzif *t, int64_t utc_s, struct zone_span *ret);
 
 void tzif_done(struct tzif *t);
 

@@ -191,38 +191,9 @@ const char *zone_name(const struct zone *z)
         return z->name;
 }
 
-/* How many of the changes are at or before `utc_s`. */
-static size_t changes_until(const struct tzif *t, int64_t utc_s)
-{
-        size_t low = 0, high = t->count;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                if (t->at_s[middle] <= utc_s)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
-}
-
 void zone_span_at(const struct zone *z, int64_t utc_s, struct zone_span *ret)
 {
-        const struct tzif *t = &z->table;
-        size_t n = changes_until(t, utc_s);
-        int64_t from_s = n > 0 ? t->at_s[n - 1] : INT64_MIN;
-
-        if (n == t->count && t->has_rule) {
-                /* The rule would go back for ever, too; it holds behind the table alone. */
-                tzrule_span_at(&t->rule, utc_s, ret);
-                if (ret->from_s < from_s)
-                        ret->from_s = from_s;
-                return;
-        }
-        const struct zone_kind *k = &t->kinds[n > 0 ? t->kind_at[n - 1] : 0];
-        *ret = (struct zone_span) { .from_s = from_s, .until_s = n < t->count ? t->at_s[n] : INT64_MAX,
-                                    .offset_s = k->offset_s, .is_dst = k->is_dst };
-        memcpy(ret->abbreviation, k->abbreviation, sizeof(ret->abbreviation));
+        tzif_span_at(&z->table, utc_s, ret);
 }
 
 #define VERSION_MAX 16
@@ -238,9 +209,10 @@ static bool version_from(const char *file, const char *before)
 
         if (!path || file_read(path, 4 * TZIF_MAX, &bytes) < 0)
                 return false;
-        const char *word = buf_string(&bytes) + strlen(before);
-        if (strncmp(buf_string(&bytes), before, strlen(before)) != 0)
+        const char *word = buf_string(&bytes);
+        if (strncmp(word, before, strlen(before)) != 0)
                 return false;
+        word += strlen(before);
         size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789.-");
         if (length == 0 || length >= VERSION_MAX)
                 return false;
