@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "cli/arguments.h"
 #include "cli/cli.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
@@ -60,64 +61,22 @@ static int choose_socket(struct client *c, const char *given)
         return 0;
 }
 
-static const struct client_option *option_find(const struct client_option *options, const char *name, size_t len)
-{
-        for (; options->name; options++)
-                if (strlen(options->name) == len && strncmp(options->name, name, len) == 0)
-                        return options;
-        return NULL;
-}
-
-/* `--name value` and `--name=value`. */
-static int take_option(struct client *c, const struct client_option *options, int argc, char **argv, int *at)
-{
-        const char *arg = argv[*at];
-        const char *equals = strncmp(arg, "--", 2) == 0 ? strchr(arg, '=') : NULL;
-        const struct client_option *o = option_find(options, arg, equals ? (size_t) (equals - arg) : strlen(arg));
-
-        if (!o)
-                return usage_error(c->command, "unknown option %s", arg);
-        if (*o->value)
-                return usage_error(c->command, "%s is given twice", o->name);
-        if (equals) {
-                *o->value = equals + 1;
-                return 0;
-        }
-        if (*at + 1 >= argc)
-                return usage_error(c->command, "%s wants a value", arg);
-        *o->value = argv[++*at];
-        return 0;
-}
-
 #define OPTIONS_MAX 8
 
-int client_begin(struct client *c, int argc, char **argv, const struct client_option *options,
+int client_begin(struct client *c, int argc, char **argv, const struct argument *options,
                  const char **operands, size_t operands_max)
 {
         const char *socket = NULL, *file = NULL;
-        struct client_option all[OPTIONS_MAX + 1] = { { "--socket", &socket }, { "-c", &file } };
-        size_t count = 2, operand_count = 0;
-        bool options_over = false;
+        struct argument all[OPTIONS_MAX + 1] = { { "--socket", &socket, NULL }, { "-c", &file, NULL },
+                                                 { "--json", NULL, &c->json } };
+        size_t count = 3;
 
         *c = (struct client) { .command = argv[0] };
         for (; options && options->name && count < OPTIONS_MAX; options++)
                 all[count++] = *options;
-        for (int i = 1; i < argc; i++) {
-                int r = 0;
-                if (!options_over && strcmp(argv[i], "--") == 0)
-                        options_over = true;
-                else if (!options_over && strcmp(argv[i], "--json") == 0)
-                        c->json = true;
-                else if (!options_over && argv[i][0] == '-')
-                        r = take_option(c, all, argc, argv, &i);
-                else if (operand_count == operands_max)
-                        r = usage_error(c->command, "unexpected argument %s", argv[i]);
-                else
-                        operands[operand_count++] = argv[i];
-                if (r)
-                        return r;
-        }
-        int r = file ? read_config(c, file) : 0;
+        int r = arguments_read(argc, argv, all, operands, operands_max);
+        if (r == 0 && file)
+                r = read_config(c, file);
         return r ? r : choose_socket(c, socket);
 }
 

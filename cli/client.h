@@ -19,15 +19,10 @@ struct client {
         bool too_long;
 };
 
-/* An option of one command beyond --socket, -c and --json: a name with a value. */
-struct client_option {
-        const char *name;            /* "--state"; NULL ends the list */
-        const char **value;
-};
-
-/* Reads the arguments. Up to `operands_max` of what is no option go to `operands`, NULL for what is not given.
- * 0, or the exit code to end with (the reason is printed). */
-int client_begin(struct client *c, int argc, char **argv, const struct client_option *options,
+/* Reads the arguments: `options` (may be NULL) are those of one command beyond --socket, -c and --json. Operands as
+ * arguments_read. 0, or the exit code to end with (the reason is printed). */
+struct argument;
+int client_begin(struct client *c, int argc, char **argv, const struct argument *options,
                  const char **operands, size_t operands_max);
 void client_done(struct client *c);
 

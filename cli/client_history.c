@@ -4,6 +4,7 @@
 #include <string.h>
 #include <uv.h>
 
+#include "cli/arguments.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/table.h"
@@ -183,10 +184,10 @@ static int history_shown(const struct client *c, const json_t *j)
 int command_history(int argc, char **argv)
 {
         struct asked asked = { NULL, NULL, NULL, NULL };
-        const struct client_option options[] = { { "--state", &asked.state },
-                                                 { "--since", &asked.since },
-                                                 { "--limit", &asked.limit },
-                                                 { NULL, NULL } };
+        const struct argument options[] = { { "--state", &asked.state, NULL },
+                                            { "--since", &asked.since, NULL },
+                                            { "--limit", &asked.limit, NULL },
+                                            { NULL, NULL, NULL } };
         struct history_query q;
         struct client c;
         json_auto_t *j = NULL;
