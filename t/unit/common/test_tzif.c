@@ -26,8 +26,8 @@ static const struct made central_europe = {
 };
 
 /* Where the parts of central_europe are. */
-enum { FIRST_VERSION = 4, SECOND_HEADER = 51, VERSION = 55, ISUTC = 71, ISSTD = 75, LEAPS = 79, CHANGES = 83, KINDS = 87,
-       LETTERS = 91, TIMES = 95, KIND_AT = 111, KIND_0 = 113, NAMES = 125, FOOTER = 134 };
+enum { FIRST_VERSION = 4, SECOND_HEADER = 51, VERSION = 55, ISUTC = 71, ISSTD = 75, LEAPS = 79, CHANGES = 83,
+       KINDS = 87, LETTERS = 91, TIMES = 95, KIND_AT = 111, KIND_0 = 113, NAMES = 125, FOOTER = 134 };
 
 struct file {
         uint8_t data[512];
