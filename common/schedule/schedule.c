@@ -1,10 +1,16 @@
-/* The interval grid: anchor + k * every for every whole k. All arithmetic is taken from the grid, never
- * from a clock or a last run, so that lateness and restarts cannot shift it. */
+/* Questions to a schedule, and the interval grid: anchor + k * every for every whole k. All arithmetic is taken from
+ * the grid, never from a clock or a last run, so that lateness and restarts cannot shift it. Cron is wall.c's. */
 #include "common/schedule/schedule.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
+
+#include "common/civil.h"
+#include "common/schedule/wall.h"
+#include "common/schedule/zone.h"
+
+/* Dates and weekdays repeat after 400 years: what does not come in them never does. */
+#define CALENDAR_S (146097 * 86400LL)
 #include <string.h>
 
 int schedule_every(int64_t every_ms, int64_t anchor_ms, struct schedule *ret)
@@ -25,32 +31,93 @@ static int64_t past_grid(const struct schedule *s, struct instant at)
         return d < 0 ? d + s->every_ms : d;
 }
 
-int schedule_next(const struct schedule *s, struct instant after, struct instant *ret)
+static int every_next(const struct schedule *s, struct instant after, struct instant *ret)
 {
-        if (s->kind != SCHEDULE_EVERY)
-                return -ENOENT;
         return __builtin_add_overflow(after.ms, s->every_ms - past_grid(s, after), &ret->ms) ? -ENOENT : 0;
 }
 
-int schedule_last(const struct schedule *s, struct instant at, struct instant *ret)
+static int every_last(const struct schedule *s, struct instant at, struct instant *ret)
 {
-        if (s->kind != SCHEDULE_EVERY)
-                return -ENOENT;
         return __builtin_sub_overflow(at.ms, past_grid(s, at), &ret->ms) ? -ENOENT : 0;
 }
 
-uint64_t schedule_count(const struct schedule *s, struct instant after, struct instant upto)
+static uint64_t every_count(const struct schedule *s, struct instant after, struct instant upto)
 {
         struct instant first;
 
-        if (upto.ms <= after.ms || schedule_next(s, after, &first) < 0 || first.ms > upto.ms)
+        if (every_next(s, after, &first) < 0 || first.ms > upto.ms)
                 return 0;
         return ((uint64_t) upto.ms - (uint64_t) first.ms) / (uint64_t) s->every_ms + 1;
 }
 
+int schedule_cron(const char *expression, const char *tz, bool fold_both, struct schedule *ret,
+                  struct cron_error *error)
+{
+        struct schedule s = { .kind = SCHEDULE_CRON, .fold_both = fold_both };
+        char why[ZONE_WHY];
+        int64_t some;
+
+        int r = cron_parse(expression, &s.cron, error);
+        if (r < 0)
+                return r;
+        if (cron_next(&s.cron, 0, CALENDAR_S, &some) < 0) {
+                *error = (struct cron_error) { .text = "never comes: no month that it names has a day that it names" };
+                return -ERANGE;
+        }
+        r = zone_get(tz, &s.zone, why, sizeof(why));
+        if (r < 0) {
+                *error = (struct cron_error) { 0 };
+                (void) snprintf(error->text, sizeof(error->text), "%.*s", (int) sizeof(error->text) - 1, why);
+                return r;
+        }
+        *ret = s;
+        return 0;
+}
+
+/* Cron knows whole seconds: the first one later than an instant is the one after the second that it lies in. */
+static int64_t second_after(struct instant i)
+{
+        return floor_div(i.ms, MS_PER_S) + 1;
+}
+
+int schedule_next(const struct schedule *s, struct instant after, struct instant *ret)
+{
+        int64_t found;
+
+        if (s->kind == SCHEDULE_EVERY)
+                return every_next(s, after, ret);
+        if (s->kind != SCHEDULE_CRON || wall_next(s, second_after(after), &found) < 0)
+                return -ENOENT;
+        ret->ms = found * MS_PER_S;
+        return 0;
+}
+
+int schedule_last(const struct schedule *s, struct instant at, struct instant *ret)
+{
+        int64_t found;
+
+        if (s->kind == SCHEDULE_EVERY)
+                return every_last(s, at, ret);
+        if (s->kind != SCHEDULE_CRON || wall_last(s, floor_div(at.ms, MS_PER_S), &found) < 0)
+                return -ENOENT;
+        ret->ms = found * MS_PER_S;
+        return 0;
+}
+
+uint64_t schedule_count(const struct schedule *s, struct instant after, struct instant upto)
+{
+        if (upto.ms <= after.ms)
+                return 0;
+        if (s->kind == SCHEDULE_EVERY)
+                return every_count(s, after, upto);
+        return s->kind == SCHEDULE_CRON ? wall_count(s, second_after(after), second_after(upto)) : 0;
+}
+
 bool schedule_has(const struct schedule *s, struct instant i)
 {
-        return s->kind == SCHEDULE_EVERY && past_grid(s, i) == 0;
+        if (s->kind == SCHEDULE_EVERY)
+                return past_grid(s, i) == 0;
+        return s->kind == SCHEDULE_CRON && i.ms % MS_PER_S == 0 && wall_has(s, i.ms / MS_PER_S);
 }
 
 int64_t schedule_interval_ms(const struct schedule *s, struct instant i)
@@ -60,66 +127,12 @@ int64_t schedule_interval_ms(const struct schedule *s, struct instant i)
         return schedule_next(s, i, &next) < 0 ? 0 : next.ms - i.ms;
 }
 
-static void span_words(int64_t ms, char *ret, size_t room)
+bool schedule_equal(const struct schedule *a, const struct schedule *b)
 {
-        static const struct { int64_t ms; const char *unit; } units[] = {
-                { MS_PER_DAY, "d" }, { 3600000, "h" }, { 60000, "m" }, { 1000, "s" }, { 1, "ms" },
-        };
-        size_t i = 0;
-
-        while (ms % units[i].ms != 0)
-                i++;
-        (void) snprintf(ret, room, "%" PRId64 "%s", ms / units[i].ms, units[i].unit);
-}
-
-void schedule_text(const struct schedule *s, char *ret, size_t room)
-{
-        char span[32];
-
-        if (s->kind != SCHEDULE_EVERY) {
-                (void) snprintf(ret, room, "none");
-                return;
-        }
-        span_words(s->every_ms, span, sizeof(span));
-        if (s->anchor_ms == 0)
-                (void) snprintf(ret, room, "every %s", span);
-        else
-                (void) snprintf(ret, room, "every %s anchor %" PRId64, span, s->anchor_ms);
-}
-
-/* Bytes of the number and unit that span_words wrote; 0: they are none. */
-static int span_read(const char *text, int64_t *ret_ms)
-{
-        static const struct { const char *unit; int64_t ms; } units[] = {
-                { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "d", MS_PER_DAY },
-        };
-        int64_t n;
-        char unit[3];
-        int len = 0;
-
-        if (sscanf(text, "%" SCNd64 "%2[a-z]%n", &n, unit, &len) < 2)
-                return 0;
-        for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-                if (strcmp(unit, units[i].unit) == 0)
-                        return __builtin_mul_overflow(n, units[i].ms, ret_ms) ? 0 : len;
-        return 0;
-}
-
-int schedule_parse(const char *text, struct schedule *ret)
-{
-        int64_t every_ms, anchor_ms = 0;
-        int len = 0, end = 0;
-
-        if (strcmp(text, "none") == 0) {
-                *ret = (struct schedule) { .kind = SCHEDULE_NONE };
-                return 0;
-        }
-        if (strncmp(text, "every ", 6) == 0)
-                len = span_read(text + 6, &every_ms);
-        if (len == 0)
-                return -EINVAL;
-        text += 6 + len;
-        if (*text && (sscanf(text, " anchor %" SCNd64 "%n", &anchor_ms, &end) < 1 || text[end]))
-                return -EINVAL;
-        return schedule_every(every_ms, anchor_ms, ret) < 0 ? -EINVAL : 0;
+        if (a->kind != b->kind)
+                return false;
+        if (a->kind == SCHEDULE_EVERY)
+                return a->every_ms == b->every_ms && past_grid(a, (struct instant) { b->anchor_ms }) == 0;
+        return a->kind == SCHEDULE_NONE ||
+               (a->zone == b->zone && a->fold_both == b->fold_both && cron_equal(&a->cron, &b->cron));
 }

@@ -38,6 +38,8 @@ int schedule_every(int64_t every_ms, int64_t anchor_ms, struct schedule *ret);
 int schedule_cron(const char *expression, const char *tz, bool fold_both, struct schedule *ret,
                   struct cron_error *error);
 
+/* A cron schedule has instants from 1900 to 9999, CRON_FIRST_S to CRON_LAST_S. */
+
 /* The smallest planned instant strictly later than `after`; -ENOENT when there is none. */
 int schedule_next(const struct schedule *s, struct instant after, struct instant *ret);
 
