@@ -1,4 +1,5 @@
-/* The life of one occurrence: asked for, run, recorded. What each answer to a claim means is verdict.c. */
+/* The life of one occurrence up to the end of its run: asked for, granted, run. What each answer to a claim means
+ * is verdict.c; how it is recorded is finish.c. */
 #include "worker/occurrence.h"
 
 #include <assert.h>
@@ -12,19 +13,14 @@
 #include "common/log.h"
 #include "common/scoreboard/scoreboard.h"
 
-#define FINISH_RETRY_MIN_MS 50
-#define FINISH_RETRY_MAX_MS 1000
-#define FINISH_DRAIN_MS     5000
-
-/* A task that fails each second must not fill the log; all of them are in its history. */
-#define WARN_AGAIN_MS 60000
-
 const char *const occurrence_state_names[] = {
         "planned", "claiming", "granted", "running", "finishing", "closed", NULL,
 };
 
 static const bool moves[OCCURRENCE_STATE_COUNT_][OCCURRENCE_STATE_COUNT_] = {
         [OCCURRENCE_PLANNED][OCCURRENCE_CLAIMING] = true,
+        [OCCURRENCE_PLANNED][OCCURRENCE_GRANTED] = true,      /* handed on by the one before */
+        [OCCURRENCE_PLANNED][OCCURRENCE_CLOSED] = true,
         [OCCURRENCE_CLAIMING][OCCURRENCE_GRANTED] = true,
         [OCCURRENCE_CLAIMING][OCCURRENCE_CLOSED] = true,
         [OCCURRENCE_GRANTED][OCCURRENCE_RUNNING] = true,
@@ -35,7 +31,7 @@ static const bool moves[OCCURRENCE_STATE_COUNT_][OCCURRENCE_STATE_COUNT_] = {
 
 static bool takes_handle(enum occurrence_state st)
 {
-        return st == OCCURRENCE_CLAIMING || st == OCCURRENCE_GRANTED || st == OCCURRENCE_RUNNING;
+        return st != OCCURRENCE_FINISHING && st != OCCURRENCE_CLOSED;
 }
 
 static void show_current(struct spine *s)
@@ -73,7 +69,8 @@ void occurrence_go(struct occurrence *o, enum occurrence_state to)
         assert(moves[from][to]);
         o->state = to;
         s->handles = s->handles - takes_handle(from) + takes_handle(to);
-        o->unit->claiming = to == OCCURRENCE_CLAIMING;
+        if (from == OCCURRENCE_CLAIMING || to == OCCURRENCE_CLAIMING)
+                *(o->claim.take ? &o->unit->taking : &o->unit->claiming) = to == OCCURRENCE_CLAIMING;
         if (to == OCCURRENCE_GRANTED)
                 o->unit->running++;
         if (from == OCCURRENCE_FINISHING)
@@ -177,26 +174,24 @@ static void fill_claim(struct occurrence *o, const struct misfire_plan *p)
         const struct job *j = o->unit->of;
         struct claim *c = &o->claim;
 
-        c->unit = o->unit;
         c->planned = p->run;
         c->expect = o->unit->cursor;
         c->gap = p->given_up;
         c->gap_cause = gap_cause(s, o->unit, &p->given_up);
-        trigger_id(s->o.owner, ++s->seq, c->trig);
         if (!instant_is_none(p->run)) {
                 c->grace_ms = misfire_grace_ms(&j->task->misfire, &j->task->schedule, p->run);
                 occurrence_id(j->scope_key, j->task->name, o->unit->shard, p->run, c->occ);
                 claim_token(s->o.owner, c->occ, c->token);
         }
-        c->done = on_claimed;
-        c->notice = on_notice;
 }
 
-int occurrence_begin(struct spine *s, struct unit *u, const struct misfire_plan *p, struct stamp now)
+struct occurrence *occurrence_new(struct spine *s, struct unit *u)
 {
         struct occurrence *o = calloc(1, sizeof(*o));
-        if (!o)
-                return log_error(ENOMEM, "task %s: an occurrence", u->of->task->name);
+        if (!o) {
+                (void) log_error(ENOMEM, "task %s: an occurrence", u->of->task->name);
+                return NULL;
+        }
 
         o->spine = s;
         o->unit = u;
@@ -205,6 +200,27 @@ int occurrence_begin(struct spine *s, struct unit *u, const struct misfire_plan 
                 s->all->prev = o;
         s->all = o;
         s->count++;
+        s->handles++;
+        o->claim = (struct claim) { .unit = u, .planned = INSTANT_NONE, .done = on_claimed, .notice = on_notice };
+        trigger_id(s->o.owner, ++s->seq, o->claim.trig);
+        return o;
+}
+
+void occurrence_to_take(struct occurrence *o)
+{
+        struct claim *c = &o->claim;
+
+        /* What will be taken is not known yet: the token is that of the attempt. */
+        c->take = true;
+        claim_token(o->spine->o.owner, c->trig, c->token);
+}
+
+int occurrence_begin(struct spine *s, struct unit *u, const struct misfire_plan *p, struct stamp now)
+{
+        struct occurrence *o = occurrence_new(s, u);
+        if (!o)
+                return -ENOMEM;
+
         fill_claim(o, p);
         if (!instant_is_none(p->run)) {
                 o->late_us = (now.ns - instant_stamp(p->run).ns) / NS_PER_US;
@@ -216,154 +232,16 @@ int occurrence_begin(struct spine *s, struct unit *u, const struct misfire_plan 
         return 0;
 }
 
-/* Finishing: the final record, tried until the ledger has it; siblings wait for the slot. */
-
-static void send_finish(struct occurrence *o);
-
-static void on_finish_wait(struct delay *d)
+int occurrence_take(struct spine *s, struct unit *u)
 {
-        send_finish(container_of(d, struct occurrence, wait));
-}
+        struct occurrence *o = occurrence_new(s, u);
+        if (!o)
+                return -ENOMEM;
 
-static void warn_of_failure(const struct occurrence *o)
-{
-        const struct run_outcome *out = &o->run.outcome;
-        struct job *j = o->unit->of;
-        struct mono now = clock_mono();
-        const char *cause = cause_names[out->cause];
-        char more[48] = "";
-
-        if (j->warned.ns && mono_since_ms(j->warned, now) < WARN_AGAIN_MS) {
-                j->unwarned++;
-                return;
-        }
-        if (j->unwarned)
-                (void) snprintf(more, sizeof(more), "; %u more since the last such line", j->unwarned);
-        j->warned = now;
-        j->unwarned = 0;
-        (void) log_warning(0, "task %s: occurrence %.12s %s%s%s%s%s%s%s", j->task->name, o->claim.occ,
-                           state_names[out->state], *cause ? " (" : "", cause, *cause ? ")" : "",
-                           out->error[0] ? ": " : "", out->error, more);
-}
-
-static void log_finish(struct occurrence *o, enum finished finished)
-{
-        struct spine *s = o->spine;
-        const struct run_outcome *out = &o->run.outcome;
-        struct line_subject subject = occurrence_subject(o);
-        int64_t run_us = o->started ? (o->run_ended.ns - o->run_began.ns) / NS_PER_US : 0;
-
-        if (finished == FINISHED_FENCED) {
-                place_add(s->o.place, COUNT_LEASE_CONFLICTS, 1);
-                (void) log_warning(0, "task %s: its record was ended by another before (%s)", subject.task,
-                                   subject.trig);
-        }
-        triglog_finish(s->o.log, &subject, out->state, out->cause, out->result, run_us, NULL, out->error);
-        row_finished(o->unit->of->row, out->state, out->result, o->started ? run_us : -1);
-        if (out->state != STATE_SUCCEEDED)
-                warn_of_failure(o);
-        if (out->state == STATE_FAILED)
-                place_add(s->o.place, COUNT_FAILED, 1);
-        if (out->state == STATE_INTERRUPTED)
-                place_add(s->o.place, COUNT_INTERRUPTED, 1);
-        if (out->cause == CAUSE_CLEANUP)
-                place_add(s->o.place, COUNT_CLEANUP_FAILURES, 1);
-}
-
-/* While the worker drains: a ledger that halts takes nothing more in this life, and Redis that is away is waited for
- * no longer than a person would wait for a stop. */
-static bool is_given_up(struct occurrence *o, int error)
-{
-        struct mono now = clock_mono();
-
-        if (o->spine->phase == SPINE_WORKING)
-                return false;
-        if (error == -EUCLEAN)
-                return true;
-        if (o->unit->of->task->singleton != PATH_REDIS)
-                return false;
-        if (o->give_up.ns == 0)
-                o->give_up = mono_plus_ms(now, FINISH_DRAIN_MS);
-        return now.ns >= o->give_up.ns;
-}
-
-static void on_finished(struct ledger_call *call)
-{
-        struct occurrence *o = call->arg;
-        int error = call->error;
-        struct finish_out out = call->out.finish;
-
-        o->call_in_flight = false;
-        ledger_call_done(call);
-        if (error == 0) {
-                fault_point("recorded");
-                log_finish(o, out.finished);
-                occurrence_go(o, OCCURRENCE_CLOSED);
-                return;
-        }
-        if (error == -ECANCELED || is_given_up(o, error)) {
-                occurrence_abandon(o);
-                return;
-        }
-
-        if (o->backoff_ms == 0) {
-                place_add(o->spine->o.place, COUNT_STORAGE_FAILURES, 1);
-                (void) log_warning(0, "task %s: recording the end of %s, to be tried again: %s",
-                                   o->unit->of->task->name, o->claim.trig, ledger_call_text(call));
-        }
-        o->backoff_ms = o->backoff_ms ? o->backoff_ms * 2 : FINISH_RETRY_MIN_MS;
-        if (o->backoff_ms > FINISH_RETRY_MAX_MS)
-                o->backoff_ms = FINISH_RETRY_MAX_MS;
-        o->wait.over = on_finish_wait;
-        delay_set(o->spine->o.delays, &o->wait, o->backoff_ms);
-}
-
-static void send_finish(struct occurrence *o)
-{
-        const struct run_outcome *out = &o->run.outcome;
-        struct ledger_call *call = &o->call;
-
-        *call = (struct ledger_call) { .op = LEDGER_FINISH, .done = on_finished, .arg = o };
-        call->in.finish = (struct finish_in) {
-                .unit = unit_key(o->unit),
-                .occ = o->claim.occ, .token = o->claim.token, .fence = o->claim.answer.fence,
-                .trig = o->claim.trig, .owner = o->spine->o.owner, .node = o->spine->o.node,
-                .planned = o->claim.planned,
-                .state = out->state, .cause = out->cause, .result = out->result,
-                .started = o->started_at, .ended = o->ended_at,
-                .text = out->text ? out->text : "", .text_len = out->text_len, .text_cut = out->text_cut,
-                .error = out->error,
-                .code = out->code,
-                .keep = o->unit->of->task->history,
-        };
-        o->call_in_flight = true;
-        ledger_send(o->unit->of->ledger, call);
-}
-
-static void finish(struct occurrence *o)
-{
-        o->ended_at = clock_wall();
-        o->run_ended = clock_mono();
-        occurrence_go(o, OCCURRENCE_FINISHING);
-        fault_point("finished-not-recorded");
-        if (o->unit->of->ledger) {
-                send_finish(o);
-                return;
-        }
-        log_finish(o, FINISHED_OK);
-        occurrence_go(o, OCCURRENCE_CLOSED);
-}
-
-void occurrence_abandon(struct occurrence *o)
-{
-        assert(o->state == OCCURRENCE_FINISHING);
-        if (o->call_in_flight)
-                return;   /* its answer ends it */
-        (void) log_warning(0, "task %s: the end of %s (%s) did not reach the ledger", o->unit->of->task->name,
-                           o->claim.trig, state_names[o->run.outcome.state]);
-        /* The log says how it ended all the same: nobody else knows. */
-        log_finish(o, FINISHED_OK);
-        occurrence_go(o, OCCURRENCE_CLOSED);
+        occurrence_to_take(o);
+        occurrence_go(o, OCCURRENCE_CLAIMING);
+        claim_ask(u->of->claimer, &o->claim);
+        return 0;
 }
 
 /* Running. */
@@ -389,7 +267,8 @@ static int on_starting(struct run *r)
         o->run_began = clock_mono();
         place_add(s->o.place, COUNT_TRIGGERED, 1);
         row_started(o->unit->of->row, o->claim.planned,
-                    (o->started_at.ns - instant_stamp(o->claim.planned).ns) / NS_PER_US);
+                    o->claim.take ? LATE_UNCOUNTED
+                                  : (o->started_at.ns - instant_stamp(o->claim.planned).ns) / NS_PER_US);
         return 0;
 }
 
@@ -413,7 +292,7 @@ static void on_run_done(struct run *r)
         }
         if (r->outcome.cause == CAUSE_STOPPED)
                 o->spine->killed = true;
-        finish(o);
+        occurrence_finish(o);
 }
 
 /* Granted, but not to be started: the record says why. */
@@ -421,7 +300,7 @@ static void finish_unstarted(struct occurrence *o, enum state state, enum cause 
 {
         o->run.outcome = (struct run_outcome) { .state = state, .cause = cause, .code = -1 };
         (void) snprintf(o->run.outcome.error, sizeof(o->run.outcome.error), "%s", error);
-        finish(o);
+        occurrence_finish(o);
 }
 
 static int fill_context(struct occurrence *o)
@@ -496,10 +375,7 @@ void occurrence_stop(struct occurrence *o)
                 o->stop_asked = true;
                 break;
         case OCCURRENCE_FINISHING:
-                if (delay_is_set(&o->wait)) {
-                        delay_clear(o->spine->o.delays, &o->wait);
-                        send_finish(o);
-                }
+                occurrence_finish_now(o);
                 break;
         default:
                 break;

@@ -4,6 +4,8 @@
  *                  |          '----------------------^ ^
  *                  '-- decided otherwise, or not at all -> CLOSED
  *
+ * One that takes what waits in a queue learns its instant when it is granted. It is asked for like any other, or
+ * handed on by the one whose run ends: then it stays PLANNED until it is GRANTED, or CLOSED unused.
  * An occurrence belongs to the spine and frees itself when it is CLOSED. */
 #ifndef ONCED_OCCURRENCE_H
 #define ONCED_OCCURRENCE_H
@@ -39,8 +41,11 @@ struct occurrence {
         unsigned backoff_ms;
         struct mono give_up;             /* when its finish is tried no more; ns 0: not yet set */
         bool call_in_flight;
+        bool unsure;                     /* a finish was sent whose answer was lost */
         bool stop_asked;
         int64_t late_us;                 /* of the attempt */
+        struct occurrence *successor;    /* owned while PLANNED: what our finish asks for in the same step; or NULL */
+        struct take_in take;             /* of the successor; the finish borrows it */
 
         /* from GRANTED on */
         struct run run;
@@ -53,6 +58,15 @@ struct occurrence {
 
 /* Asks for the first instant to run of `p`, or for its gap alone. -ENOMEM: nothing was begun. */
 int occurrence_begin(struct spine *s, struct unit *u, const struct misfire_plan *p, struct stamp now);
+
+/* Asks for the oldest instant that waits in the unit's queue. -ENOMEM: nothing was begun. */
+int occurrence_take(struct spine *s, struct unit *u);
+
+/* PLANNED, with a trigger id; NULL when there is no memory. */
+struct occurrence *occurrence_new(struct spine *s, struct unit *u);
+
+/* Makes a PLANNED one of those that take what waits. */
+void occurrence_to_take(struct occurrence *o);
 
 /* What log lines say of it. */
 struct line_subject occurrence_subject(const struct occurrence *o);
@@ -68,6 +82,12 @@ void occurrence_hurry(struct occurrence *o);
 
 /* The worker must stop: the run is ended, waits are over. It may be freed when this returns. */
 void occurrence_stop(struct occurrence *o);
+
+/* finish.c: the run is over, or was not to be started: `run.outcome` says how. */
+void occurrence_finish(struct occurrence *o);
+
+/* FINISHING: a wait between tries ends now. */
+void occurrence_finish_now(struct occurrence *o);
 
 /* Ends it whatever it is at; only for FINISHING, when the ledger did not answer in time. */
 void occurrence_abandon(struct occurrence *o);

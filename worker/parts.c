@@ -206,6 +206,17 @@ static int begin_setup(struct worker *w, struct worker_ledger *wl, void (*done)(
         return wl->ledger ? setup_begin(&o, &wl->setup) : 0;
 }
 
+int worker_begin_queues(struct worker *w, struct ledger *l, struct queues **ret)
+{
+        struct queues_options o = {
+                .delays = w->delays, .ledger = l, .spine = &w->spine,
+                .jobs = w->jobs, .job_count = w->job_count,
+                .claims = &w->claims,
+        };
+        int r = queues_begin(&o, ret);
+        return r < 0 ? log_error(r, "looking after queues") : 0;
+}
+
 int worker_open(struct worker *w)
 {
         int r = open_log(w);
@@ -290,6 +301,9 @@ void worker_close(struct worker *w)
         w->ending = w->claims.ending = true;
         setup_cancel(w->local.setup);
         setup_cancel(w->group.setup);
+        queues_cancel(w->local.queues);
+        queues_cancel(w->group.queues);
+        queues_cancel(w->own_queues);
         lead_cancel(w->lead);
         close_ledger(w, &w->local);
         close_ledger(w, &w->group);
@@ -299,6 +313,9 @@ void worker_free(struct worker *w)
 {
         setup_free(w->local.setup);
         setup_free(w->group.setup);
+        queues_free(w->local.queues);
+        queues_free(w->group.queues);
+        queues_free(w->own_queues);
         lead_free(w->lead);
         for (size_t i = 0; i < w->job_count; i++)
                 job_done(&w->jobs[i]);

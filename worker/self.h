@@ -12,6 +12,7 @@
 #include "worker/claim/claim.h"
 #include "worker/delay.h"
 #include "worker/lead.h"
+#include "worker/queues.h"
 #include "worker/runner/runner.h"
 #include "worker/setup.h"
 #include "worker/spine.h"
@@ -28,6 +29,7 @@ struct worker_ledger {
         struct worker *worker;
         struct ledger *ledger;        /* owned; NULL: not configured, or closed */
         struct setup *setup;          /* owned */
+        struct queues *queues;        /* owned; NULL before it is set up */
         bool was_up;
 };
 
@@ -51,6 +53,7 @@ struct worker {
         struct channel_end *channel;
         struct lead *lead;
         struct worker_ledger local, group;
+        struct queues *own_queues;    /* of tasks in no ledger */
         struct claimer *claimers[PATH_COUNT_];
         struct runner *runners[RUNNER_TYPES];
         struct claimer_options claims;
@@ -65,6 +68,9 @@ struct worker {
 
 /* parts.c: opens everything in order, so that worker_close can end what was reached. 0, or -errno, said. */
 int worker_open(struct worker *w);
+
+/* Begins to look after the queues of one ledger, NULL: of none. 0 or -errno, said. */
+int worker_begin_queues(struct worker *w, struct ledger *l, struct queues **ret);
 
 /* Begins to close everything; the loop ends by itself afterwards. */
 void worker_close(struct worker *w);

@@ -10,6 +10,7 @@
 #include "common/record/triglog.h"
 #include "common/scoreboard/scoreboard.h"
 #include "worker/delay.h"
+#include "worker/ended.h"
 
 #define STEPS 128
 
@@ -135,9 +136,13 @@ static void on_defined(struct ledger_call *call)
         struct define_out out = call->out.define;
 
         bool go_on = answered(st);
+        if (go_on)
+                told_log(su->o.log, out.told, out.told_count);
         ledger_call_done(call);
         if (!go_on)
                 return;
+        if (call->why[0])
+                (void) log_warning(0, "task %s: %s", st->job->task->name, call->why);
         st->job->rev = out.rev;
         st->job->valid_from = out.valid_from;
         st->job->defined = true;

@@ -42,16 +42,18 @@ void spine_wake(struct spine *s, struct unit *u, struct instant wake)
 
 void spine_plan(struct spine *s, struct unit *u)
 {
-        struct instant next;
+        struct instant now = stamp_instant(clock_wall()), next;
 
         /* Counted from the last decided instant, not from now: a late start must not shift the grid. */
-        if (schedule_next(&u->of->task->schedule, u->cursor, &next) < 0) {
-                agenda_remove(&s->agenda, u);
-                return;
-        }
+        if (schedule_next(&u->of->task->schedule, u->cursor, &next) < 0)
+                next = INSTANT_NONE;   /* never again */
         if (u->shard == 0)
                 row_next(u->of->row, next);
-        spine_wake(s, u, next);
+        if (instant_is_none(next))
+                agenda_remove(&s->agenda, u);
+        else
+                /* A backlog stands in line with what is due now, or it would always be first. */
+                spine_wake(s, u, next.ms < now.ms ? now : next);
 }
 
 void spine_enlist(struct spine *s, struct unit *u, struct stamp now)
@@ -84,6 +86,22 @@ void spine_ask(struct spine *s, struct unit *u, struct stamp now)
                 place_add(s->o.place, COUNT_STORAGE_FAILURES, 1);
                 spine_wake(s, u, (struct instant) { at.ms + MEMORY_RETRY_MS });
         }
+}
+
+bool spine_may_take(const struct spine *s, const struct unit *u)
+{
+        const struct job *j = u->of;
+
+        return s->phase == SPINE_WORKING && j->competes && !j->split && s->handles < s->o.max_handles &&
+               (j->task->singleton != PATH_DEDICATED || s->o.claims->term) && triglog_state(s->o.log) == 0;
+}
+
+void spine_take(struct spine *s, struct unit *u)
+{
+        if (!spine_may_take(s, u) || u->taking || u->running >= job_slots(u->of))
+                return;
+        if (occurrence_take(s, u) < 0)
+                place_add(s->o.place, COUNT_STORAGE_FAILURES, 1);
 }
 
 /* How many more may be begun in this turn. */

@@ -67,6 +67,9 @@ void spine_dismiss(struct spine *s, struct unit *u);
 /* Takes the units that are due, up to the limits, and asks for them. */
 void spine_turn(struct spine *s, struct stamp now);
 
+/* Starts what waits in the unit's queue if a slot and a handle are free; in vain is fine. */
+void spine_take(struct spine *s, struct unit *u);
+
 /* When spine_turn wants to be called next; INSTANT_NONE: not by time. */
 struct instant spine_next(const struct spine *s);
 
@@ -85,9 +88,10 @@ void spine_ceased(const struct spine *s, const struct job *jobs, size_t count, s
 void spine_drain(struct spine *s, struct job *jobs, size_t count, struct stamp now);
 void spine_stop(struct spine *s, struct job *jobs, size_t count, struct stamp now);
 
-/* For occurrence.c and verdict.c. */
+/* For occurrence.c, finish.c and verdict.c. */
 void spine_plan(struct spine *s, struct unit *u);      /* wakes the unit at its next planned instant */
 void spine_wake(struct spine *s, struct unit *u, struct instant wake);
 void spine_ask(struct spine *s, struct unit *u, struct stamp now);
+bool spine_may_take(const struct spine *s, const struct unit *u);   /* this worker may start what waits */
 
 #endif

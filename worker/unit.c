@@ -35,6 +35,7 @@ void job_done(struct job *j)
         for (unsigned i = 0; i < j->unit_count; i++) {
                 free(j->units[i].lock_name);
                 watch_free(j->units[i].watch);
+                free(j->units[i].own_queue);
         }
         free(j->units);
         j->units = NULL;

@@ -33,6 +33,7 @@ struct job {
         bool split;                      /* another definition is in force: said once, then its units sleep */
         struct mono warned;              /* of a run that did not succeed; ns 0: never */
         unsigned unwarned;               /* of them since then */
+        uint64_t queued, queued_shown;   /* instants that wait, as last seen; of them on the scoreboard */
         struct unit *units;              /* owned; one a shard */
         unsigned unit_count;
 };
@@ -48,12 +49,16 @@ struct unit {
         enum cause trouble;              /* why instants after `cursor` were not decided; CAUSE_NONE */
         unsigned shard;
         unsigned running;                /* occurrences of this process that were granted and not yet closed */
+        unsigned queued;                 /* path none: instants in `own_queue` */
         unsigned backoff_ms;             /* 0: no trouble */
         bool registered;                 /* has a cursor in the ledger */
         bool claiming;                   /* one occurrence is being claimed: not in the agenda meanwhile */
+        bool taking;                     /* one that waits in the queue is being asked for */
         uint8_t moved;                   /* times in a row that the cursor was not where it was believed */
         char *lock_name;                 /* owned; the run lock's file, known from the first try on, else NULL */
         struct watch *watch;             /* owned; a holder whose lease is being watched, or NULL */
+        struct mono asked;               /* redis: when a queue behind a taken slot was asked for; ns 0: never */
+        struct own_queue *own_queue;     /* owned, from malloc; path none: what waits in this process, or NULL */
 };
 
 /* Makes the units of `task` for node `node`. 0 or -ENOMEM. Ledger, claimer and runner are filled by the caller. */
@@ -67,6 +72,12 @@ void job_definition(const struct job *j, const char *node, struct define_in *ret
  * come to this unit: what was due meanwhile would never be decided. A unit of this node alone (scope all) begins with
  * the node, and not with a definition from before `since`. */
 struct instant job_first_cursor(const struct job *j, struct instant now, struct instant since);
+
+/* How many runs of one unit may go on at once. */
+static inline unsigned job_slots(const struct job *j)
+{
+        return j->task->overlap.policy == OVERLAP_CONCURRENT ? j->task->overlap.max_running : 1;
+}
 
 static inline struct unit_key unit_key(const struct unit *u)
 {

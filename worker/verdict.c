@@ -20,7 +20,8 @@
 #define SAID_AGAIN_MS   60000
 #define EARLY_MIN_MS    1
 
-static bool is_gap_alone(const struct occurrence *o)
+/* Also a take that was not granted: of no instant in particular. */
+static bool is_of_no_instant(const struct occurrence *o)
 {
         return instant_is_none(o->claim.planned);
 }
@@ -35,7 +36,7 @@ static bool is_worth_a_line(struct occurrence *o)
 {
         enum outcome out = o->claim.answer.outcome;
 
-        if (is_gap_alone(o) || out == OUTCOME_UNREGISTERED)
+        if (is_of_no_instant(o) || out == OUTCOME_UNREGISTERED)
                 return false;
         if (o->claim.was_lost_local && (out == OUTCOME_DONE || out == OUTCOME_LOST_LOCAL))
                 return false;   /* lost_local was this process's attempt; it is in the log */
@@ -70,7 +71,7 @@ static void log_answer(struct occurrence *o)
         if (c->answer.gap_written && c->gap.count > 0)
                 triglog_range(log, subject.task, subject.scope_key, subject.shard, c->gap.first, c->gap.last,
                               c->gap.count, rules_gap_state(c->gap_cause), c->gap_cause);
-        if (c->answer.outcome == OUTCOME_DECIDED && !is_gap_alone(o))
+        if (c->answer.outcome == OUTCOME_DECIDED && !is_of_no_instant(o))
                 triglog_range(log, subject.task, subject.scope_key, subject.shard, c->planned, c->planned, 1,
                               c->answer.state, c->answer.cause);
 }
@@ -97,12 +98,19 @@ static void close_and_wake(struct occurrence *o, struct instant wake)
 /* All that ends with the instant being decided, by this call or by another. */
 static void on_decided(struct occurrence *o)
 {
-        const struct claim *c = &o->claim;
+        struct spine *s = o->spine;
+        struct unit *u = o->unit;
+        const struct claim_out *a = &o->claim.answer;
+        bool is_of_queue = a->outcome == OUTCOME_QUEUED || (a->outcome == OUTCOME_DECIDED && a->cause == CAUSE_QUEUE_FULL);
+        bool is_held = a->holder_occ[0];
 
-        unit_advance(o->unit, is_gap_alone(o) ? c->gap.last : c->planned);
-        unit_advance(o->unit, c->answer.cursor);
-        o->unit->moved = 0;
+        unit_advance(u, is_of_no_instant(o) ? o->claim.gap.last : o->claim.planned);
+        unit_advance(u, a->cursor);
+        u->moved = 0;
         close_and_plan(o);
+        /* New instants stand behind those that wait, though nothing runs: whose process died with the slot. */
+        if (is_of_queue && !is_held)
+                spine_take(s, u);
 }
 
 static void on_granted(struct occurrence *o)
@@ -179,6 +187,7 @@ static void on_defined(struct ledger_call *call)
         int error = call->error;
 
         o->call_in_flight = false;
+        told_log(s->o.log, out.told, out.told_count);
         ledger_call_done(call);
         if (error < 0) {
                 on_trouble(o, CAUSE_LEDGER_DOWN);
@@ -203,6 +212,11 @@ static void on_undefined(struct occurrence *o)
         ledger_send(o->unit->of->ledger, call);
 }
 
+static bool leads_no_more(const struct occurrence *o)
+{
+        return o->unit->of->task->singleton == PATH_DEDICATED && o->claim.answer.term > o->spine->o.claims->term;
+}
+
 /* A newer leader, or a newer definition: this worker is not the one to ask. */
 static void on_stale(struct occurrence *o)
 {
@@ -210,7 +224,7 @@ static void on_stale(struct occurrence *o)
         struct unit *u = o->unit;
         struct job *j = u->of;
         uint64_t term = o->claim.answer.term, rev = o->claim.answer.rev;
-        bool is_term = j->task->singleton == PATH_DEDICATED && term > s->o.claims->term;
+        bool is_term = leads_no_more(o);
 
         if (!is_term && rev == 0) {
                 on_undefined(o);
@@ -298,10 +312,46 @@ static void note_ledger(struct occurrence *o)
                            out == OUTCOME_DOWN ? "down" : "halted", o->claim.why);
 }
 
+static void on_taken(struct occurrence *o)
+{
+        fault_point("granted");
+        occurrence_go(o, OCCURRENCE_GRANTED);
+        occurrence_run(o);
+}
+
+/* What was asked of a queue: not granted, it waits on, and is asked for again by who looks after queues. The unit's
+ * next planned instant is claimed beside it, and not touched here. */
+static void judge_take(struct occurrence *o)
+{
+        struct spine *s = o->spine;
+        struct unit *u = o->unit;
+        enum outcome out = o->claim.answer.outcome;
+
+        if (out == OUTCOME_GRANTED) {
+                on_taken(o);
+                return;
+        }
+        if (out == OUTCOME_STALE && (o->claim.answer.rev != 0 || leads_no_more(o))) {
+                on_stale(o);
+                return;
+        }
+        if (out == OUTCOME_DOWN || out == OUTCOME_HALTED)
+                place_add(s->o.place, COUNT_STORAGE_FAILURES, 1);
+        occurrence_go(o, OCCURRENCE_CLOSED);
+        if (out == OUTCOME_DECIDED)
+                spine_take(s, u);   /* that one was written off; others may wait behind it */
+}
+
 void occurrence_judge(struct occurrence *o)
 {
+        if (o->claim.take && !is_of_no_instant(o))
+                o->late_us = (clock_wall().ns - instant_stamp(o->claim.planned).ns) / NS_PER_US;
         log_answer(o);
         note_ledger(o);
+        if (o->claim.take) {
+                judge_take(o);
+                return;
+        }
         switch (o->claim.answer.outcome) {
         case OUTCOME_GRANTED:      on_granted(o); return;
         case OUTCOME_DONE:

@@ -74,6 +74,11 @@ void worker_on_local_set_up(int error, const char *why, void *arg)
                 fail(w, error == -EUCLEAN ? EXIT_CONFIGURATION : EXIT_FAILED);
                 return;
         }
+        if (worker_begin_queues(w, w->local.ledger, &w->local.queues) < 0 ||
+            worker_begin_queues(w, NULL, &w->own_queues) < 0) {
+                fail(w, EXIT_OS);
+                return;
+        }
         w->ready = true;
         for (size_t i = 0; i < w->job_count; i++) {
                 struct job *j = &w->jobs[i];
@@ -86,9 +91,12 @@ void worker_on_local_set_up(int error, const char *why, void *arg)
 
 void worker_on_group_set_up(int error, const char *why, void *arg)
 {
-        (void) arg;
+        struct worker *w = arg;
+
         if (error < 0)
                 (void) log_error(0, "redis ledger: %s; its tasks do not run", why);
+        else if (worker_begin_queues(w, w->group.ledger, &w->group.queues) < 0)
+                fail(w, EXIT_OS);
 }
 
 void worker_on_health(enum ledger_health h, const char *why, void *arg)

@@ -73,17 +73,22 @@ static bool grace_is_over(const struct claim *c)
         return stamp_instant(clock_wall()).ms > c->planned.ms + c->grace_ms;
 }
 
+/* A gap alone: there is nothing to start, so that it does not matter who wrote it. */
+static bool is_gap_alone(const struct claim *c)
+{
+        return instant_is_none(c->planned) && !c->take;
+}
+
 /* The token may be alive in the store: it is asked for again, or made void. A gap alone starts nothing, so there
- * is nothing to make void: it is asked for until it is known who wrote it. */
+ * is nothing to make void: it is asked for until it is known who wrote it. What waited in a queue was decided long
+ * ago: whether this token took it is asked until it is known, in a hurry as well. */
 static void go_on_unsure(struct claim *c)
 {
-        bool is_gap_alone = instant_is_none(c->planned);
-
-        if (c->given_up || (is_gap_alone && c->hurried)) {
+        if (c->given_up || (is_gap_alone(c) && c->hurried)) {
                 ask_end(c, OUTCOME_DOWN, c->why);
                 return;
         }
-        bool void_it = !is_gap_alone && (c->hurried || grace_is_over(c));
+        bool void_it = !is_gap_alone(c) && !c->take && (c->hurried || grace_is_over(c));
         ask_wait(claimer_of(c), c, next_backoff_ms(c), void_it ? send_revoke : send_claim);
 }
 
@@ -143,17 +148,27 @@ static void send_revoke(struct claim *c)
         ledger_send(claimer_of(c)->ledger, call);
 }
 
+/* The answer, and what it owns, is the claim's from here on. */
+static void keep_answer(struct claim *c, struct ledger_call *call)
+{
+        if (call->op == LEDGER_TAKE) {
+                claim_took(c, &call->out.take);
+                return;
+        }
+        c->answer = call->out.claim;
+        call->out.claim.ended = NULL;
+        call->out.claim.ended_count = 0;
+}
+
 static void on_claim_answer(struct ledger_call *call)
 {
         struct claim *c = call->arg;
 
-        if (call->error == 0 && call->out.claim.outcome == OUTCOME_GRANTED)
-                fault_point("answered");
         c->in_flight = false;
         if (call->error == 0) {
-                c->answer = call->out.claim;        /* owned by the claim from here on */
-                call->out.claim.ended = NULL;
-                call->out.claim.ended_count = 0;
+                keep_answer(c, call);
+                if (c->answer.outcome == OUTCOME_GRANTED)
+                        fault_point("answered");
                 (void) snprintf(c->why, sizeof(c->why), "%s", call->why);
                 ledger_call_done(call);
                 c->answered(c);
@@ -195,6 +210,29 @@ static void fill_claim(const struct claimer *cr, const struct claim *c, struct c
                 .life = cr->options->life,
                 .not_after = c->not_after,
         };
+        if (c->unit->watch)
+                watch_ripe(c->unit->watch, in->stale_occ);
+}
+
+void claim_take_in(struct claimer *cr, struct claim *c, struct take_in *ret)
+{
+        const struct task *t = c->unit->of->task;
+
+        c->not_after.ms = stamp_instant(clock_wall()).ms + void_after_ms(cr);
+        *ret = (struct take_in) {
+                .unit = unit_key(c->unit),
+                .token = c->token, .trig = c->trig,
+                .owner = cr->options->owner, .node = cr->options->node,
+                .lease_ms = t->lease_ms,
+                .rev = c->unit->of->rev,
+                .shards = t->shards,
+                .term = cr->kind->path == PATH_DEDICATED ? cr->options->term : 0,
+                .tree = t->runner == RUNNER_EXEC,
+                .life = cr->options->life,
+                .not_after = c->not_after,
+        };
+        if (c->unit->watch)
+                watch_ripe(c->unit->watch, ret->stale_occ);
 }
 
 static void send_claim(struct claim *c)
@@ -202,11 +240,13 @@ static void send_claim(struct claim *c)
         struct claimer *cr = claimer_of(c);
         struct ledger_call *call = &c->call;
 
-        *call = (struct ledger_call) { .op = LEDGER_CLAIM, .done = on_claim_answer, .arg = c };
-        c->not_after.ms = stamp_instant(clock_wall()).ms + void_after_ms(cr);
-        fill_claim(cr, c, &call->in.claim);
-        if (c->unit->watch)
-                watch_ripe(c->unit->watch, call->in.claim.stale_occ);
+        *call = (struct ledger_call) { .op = c->take ? LEDGER_TAKE : LEDGER_CLAIM, .done = on_claim_answer, .arg = c };
+        if (c->take) {
+                claim_take_in(cr, c, &call->in.take);
+        } else {
+                c->not_after.ms = stamp_instant(clock_wall()).ms + void_after_ms(cr);
+                fill_claim(cr, c, &call->in.claim);
+        }
         c->in_flight = true;
         ledger_send(cr->ledger, call);
         fault_point("attempt-sent");
@@ -227,8 +267,10 @@ void ask_hurry(struct claimer *cr, struct claim *c)
         c->wait_over = NULL;
         if (!c->unsure)
                 ask_end(c, OUTCOME_LOST_LOCAL, "");
-        else if (c->given_up || instant_is_none(c->planned))
+        else if (c->given_up || is_gap_alone(c))
                 ask_end(c, OUTCOME_DOWN, c->why);
+        else if (c->take)
+                send_claim(c);
         else
                 send_revoke(c);
 }

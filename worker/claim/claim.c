@@ -2,6 +2,7 @@
 #include "worker/claim/claim.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "worker/unit.h"
@@ -34,6 +35,24 @@ void claim_release(struct claimer *cr, struct claim *c)
 {
         if (cr->kind->release)
                 cr->kind->release(cr, c);
+}
+
+void claim_took(struct claim *c, struct take_out *took)
+{
+        c->answer = took->claim;
+        took->claim.ended = NULL;
+        took->claim.ended_count = 0;
+        if (c->answer.outcome != OUTCOME_GRANTED && c->answer.outcome != OUTCOME_DECIDED)
+                return;
+        c->planned = took->planned;
+        (void) snprintf(c->occ, sizeof(c->occ), "%s", took->occ);
+}
+
+void claim_hand_over(struct claimer *cr, struct claim *from, struct claim *to)
+{
+        to->lock_fd = -1;
+        if (cr->kind->hand_over)
+                cr->kind->hand_over(cr, from, to);
 }
 
 bool claim_is_held(const struct claim *c)

@@ -30,6 +30,7 @@ enum claim_notice {
 struct claim {
         /* the caller's: what is asked */
         struct unit *unit;           /* borrowed, outlives the claim */
+        bool take;                   /* the oldest instant that waits in the unit's queue; it fills planned and occ */
         struct instant planned;      /* INSTANT_NONE: a gap alone */
         struct instant expect;
         struct instant_range gap;
@@ -83,6 +84,7 @@ struct claim_kind {
         /* Ends a wait inside the claim early; see claim_hurry. `done` may run before it returns. */
         void (*hurry)(struct claimer *cr, struct claim *c);
         void (*release)(struct claimer *cr, struct claim *c);   /* may be NULL */
+        void (*hand_over)(struct claimer *cr, struct claim *from, struct claim *to);   /* may be NULL */
         void (*close)(struct claimer *cr);    /* no claim is left, the ledger is closed, delays are not */
 };
 
@@ -99,6 +101,16 @@ void claim_hurry(struct claimer *cr, struct claim *c, bool give_up);
 
 /* The unit may be taken by others: the finish is committed, or nothing was started. */
 void claim_release(struct claimer *cr, struct claim *c);
+
+/* Taking at a finish: what is asked for along with it, for the claim `c` that is to take. May be filled again for
+ * another try with the same token. `ret` borrows from the claim. */
+void claim_take_in(struct claimer *cr, struct claim *c, struct take_in *ret);
+
+/* The answer to a take is the claim's from here on. */
+void claim_took(struct claim *c, struct take_out *took);
+
+/* What holds the unit for `from` holds it for `to`, which was granted in the step that ended `from`. */
+void claim_hand_over(struct claimer *cr, struct claim *from, struct claim *to);
 
 /* False when the lease of a granted claim has run out by this process's own clock. */
 bool claim_is_held(const struct claim *c);

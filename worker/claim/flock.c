@@ -112,6 +112,10 @@ static void lost(struct claimer *cr, struct claim *c)
 {
         unsigned rank = cr->options->rank < RANK_MAX ? cr->options->rank : RANK_MAX;
 
+        if (c->take) {
+                ask_wait(cr, c, 0, end_lost);   /* who holds the unit takes what waits when its run ends */
+                return;
+        }
         if (!c->was_lost_local) {
                 c->was_lost_local = true;
                 c->notice(c, CLAIM_LOST_LOCAL);
@@ -155,7 +159,7 @@ static void try_lock(struct claimer *cr, struct claim *c)
 static void flock_ask(struct claimer *cr, struct claim *c)
 {
         c->answered = on_answered;
-        if (instant_is_none(c->planned))
+        if (instant_is_none(c->planned) && !c->take)
                 ask_ledger(cr, c);   /* nothing is to be run, so nothing is to be locked */
         else
                 try_lock(cr, c);
@@ -167,6 +171,13 @@ static void flock_release(struct claimer *cr, struct claim *c)
         lock_close(c);
 }
 
+/* The lock stays taken all the while: a sibling that found it free would only have to be told that it is too late. */
+static void flock_hand_over(struct claimer *cr, struct claim *from, struct claim *to)
+{
+        to->lock_fd = TAKE_FD(from->lock_fd);
+        lock_late(cr, to);
+}
+
 static void flock_close(struct claimer *cr)
 {
         free(container_of(cr, struct flock_claimer, base));
@@ -174,5 +185,6 @@ static void flock_close(struct claimer *cr)
 
 const struct claim_kind claim_flock = {
         .name = "flock", .path = PATH_FLOCK,
-        .open = flock_open, .ask = flock_ask, .hurry = ask_hurry, .release = flock_release, .close = flock_close,
+        .open = flock_open, .ask = flock_ask, .hurry = ask_hurry, .release = flock_release,
+        .hand_over = flock_hand_over, .close = flock_close,
 };

@@ -133,6 +133,14 @@ static struct lease *lease_new(struct claimer *cr, struct claim *c)
         return l;
 }
 
+/* Without memory for it the claim counts as not held, and the run is not started. */
+static void keep_lease(struct claimer *cr, struct claim *c)
+{
+        c->lease = lease_new(cr, c);
+        if (c->lease)
+                lease_wait(c->lease, c->lease->lease_ms / RENEW_PARTS);
+}
+
 static void on_answered(struct claim *c)
 {
         struct claimer *cr = c->unit->of->claimer;
@@ -142,12 +150,8 @@ static void on_answered(struct claim *c)
                            clock_mono());
         if (c->answer.holder_occ[0] && c->answer.outcome != OUTCOME_GRANTED)
                 look_begin(&container_of(cr, struct redis_claimer, base)->looks, c->unit);
-        if (c->answer.outcome == OUTCOME_GRANTED) {
-                /* Without memory for it the claim counts as not held, and the run is not started. */
-                c->lease = lease_new(cr, c);
-                if (c->lease)
-                        lease_wait(c->lease, c->lease->lease_ms / RENEW_PARTS);
-        }
+        if (c->answer.outcome == OUTCOME_GRANTED)
+                keep_lease(cr, c);
         c->done(c);
 }
 
@@ -167,6 +171,12 @@ static void redis_release(struct claimer *cr, struct claim *c)
         l->claim = NULL;
         if (!l->in_flight)
                 free(l);
+}
+
+static void redis_hand_over(struct claimer *cr, struct claim *from, struct claim *to)
+{
+        (void) from;   /* its lease ended with its record */
+        keep_lease(cr, to);
 }
 
 static int redis_open(struct claimer_options *o, struct ledger *l, struct claimer **ret)
@@ -191,5 +201,6 @@ static void redis_close(struct claimer *base)
 
 const struct claim_kind claim_redis = {
         .name = "redis", .path = PATH_REDIS,
-        .open = redis_open, .ask = redis_ask, .hurry = ask_hurry, .release = redis_release, .close = redis_close,
+        .open = redis_open, .ask = redis_ask, .hurry = ask_hurry, .release = redis_release,
+        .hand_over = redis_hand_over, .close = redis_close,
 };
