@@ -36,16 +36,6 @@ static bool uses_manual(const struct task *t)
         return t->scope == SCOPE_MANUAL;
 }
 
-static bool uses_queue(const struct task *t)
-{
-        return t->overlap.policy == OVERLAP_QUEUE;
-}
-
-static bool uses_catch_up(const struct task *t)
-{
-        return t->misfire.policy == MISFIRE_CATCH_UP;
-}
-
 static bool uses_exec_user(const struct task *t)
 {
         return t->runner == RUNNER_EXEC && t->exec.user != NULL;
@@ -54,8 +44,7 @@ static bool uses_exec_user(const struct task *t)
 static const struct feature features[] = {
         { "schedules by cron", uses_cron },    { "the runner call", uses_call },
         { "the runner redis", uses_redis },    { "scope main", uses_main },
-        { "scope manual", uses_manual },       { "misfire catch_up", uses_catch_up },
-        { "overlap queue", uses_queue },       { "exec.user", uses_exec_user },
+        { "scope manual", uses_manual },       { "exec.user", uses_exec_user },
 };
 
 static bool tasks_use(const struct config *c, const struct feature *f, struct complaints *complaints)
