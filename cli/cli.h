@@ -21,11 +21,15 @@ struct command {
 };
 
 /* options.c */
-extern const struct option_help run_options[], check_options[], client_options[], tasks_options[], history_options[],
-        prove_options[], recover_options[], help_options[], no_options[];
+extern const struct option_help run_options[], check_options[], next_options[], due_options[], explain_options[],
+        client_options[], tasks_options[], history_options[], prove_options[], recover_options[], help_options[],
+        no_options[];
 
 int command_run(int argc, char **argv);       /* run.c */
 int command_check(int argc, char **argv);     /* check.c */
+int command_next(int argc, char **argv);      /* next.c */
+int command_due(int argc, char **argv);       /* due.c */
+int command_explain(int argc, char **argv);   /* explain.c */
 int command_prove(int argc, char **argv);     /* prove/prove.c */
 int command_recover(int argc, char **argv);   /* recover.c */
 int command_status(int argc, char **argv);    /* client commands: one file each family */

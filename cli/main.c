@@ -11,6 +11,7 @@
 #include "common/process.h"
 #include "supervisor/master.h"
 
+#define SCHEDULE_USAGE "(--cron EXPR [--tz ZONE] [--fold first|both] | --every SPAN [--anchor TIME] | TASK -c FILE)"
 #define CLIENT_USAGE "[--socket PATH] [-c FILE] [--json]"
 
 static int command_help(int argc, char **argv);
@@ -21,6 +22,13 @@ static const struct command commands[] = {
         { "check", "[--dump] [--strict] FILE | --keys",
           "check a configuration; --dump prints its effective values, --keys every key there is", command_check,
           check_options },
+        { "next", SCHEDULE_USAGE " [--from TIME] [--until TIME] [--count N] [--json]", "when a schedule is due", command_next,
+          next_options },
+        { "due", SCHEDULE_USAGE " --cursor TIME|none [--now TIME] [--misfire skip|catch_up] [--grace SPAN] [--limit N] "
+          "[--lookback SPAN] [--json]",
+          "what the misfire policy runs now, and what it skips", command_due, due_options },
+        { "explain", SCHEDULE_USAGE, "a schedule and the policies of its task, in words", command_explain,
+          explain_options },
         { "status", CLIENT_USAGE, "how a running instance is", command_status, client_options },
         { "workers", CLIENT_USAGE, "the processes of a running instance", command_workers, client_options },
         { "tasks", CLIENT_USAGE, "the tasks, when they run, and what became of them", command_tasks, tasks_options },

@@ -38,6 +38,46 @@ const struct option_help check_options[] = {
         END
 };
 
+#define SCHEDULE                                                                                                       \
+        { "--cron EXPR", "five or six fields, or a macro as @daily; onced-schedule(7) has the grammar", NULL },        \
+        { "--tz ZONE", "on whose clock the expression is read, as Europe/Berlin; default UTC", NULL },                 \
+        { "--fold first|both", "a local time that comes twice fires the first time (default) or both times", NULL },   \
+        { "--every SPAN", "an interval, as 250ms, 30s, 10m, 1h or 2d", NULL },                                         \
+        { "--anchor TIME", "an instant of its grid, past or future, or milliseconds since 1970; default 0", NULL },    \
+        { "TASK", "the schedule of this task", NULL },                                                                 \
+        { "-c FILE", "the configuration that has the task", NULL }
+#define REFUSED                                                                                                        \
+        { NULL, "Exits with 78 when a configuration would refuse the schedule, with the reason.", NULL }
+
+const struct option_help next_options[] = {
+        SCHEDULE,
+        { "--from TIME", "only instants later than this; default now", NULL },
+        { "--until TIME", "no instant later than this", NULL },
+        { "--count N", "at most so many, 1 to 10000; default 10, with --until all up to 10000", NULL },
+        { "--json", "an array of UTC times", NULL },
+        TIMES,
+        { NULL, "Each line is an instant in UTC and, for a cron schedule, on the clock of its zone. Between the lines it\n"
+                "is said where a local time of the schedule does not exist, or comes twice.", NULL },
+        REFUSED,
+        END
+};
+
+const struct option_help due_options[] = {
+        SCHEDULE,
+        { "--cursor TIME", "the newest instant that was decided; none: the very first start", NULL },
+        { "--now TIME", "the time at which a worker looks; default now", NULL },
+        { "--misfire POLICY", "skip or catch_up; default that of TASK, else skip", NULL },
+        { "--grace SPAN", "skip: how late an instant may still start; default the lesser of 59 s and the interval", NULL },
+        { "--limit N", "catch_up: how many are run, the newest; 1 to 1000, default that of TASK, else 1", NULL },
+        { "--lookback SPAN", "catch_up: how far back; up to 366d, default that of TASK, else 1h", NULL },
+        { "--json", "{\"run\": [TIME...], \"skipped\": N}", NULL },
+        TIMES,
+        REFUSED,
+        END
+};
+
+const struct option_help explain_options[] = { SCHEDULE, REFUSED, END };
+
 const struct option_help client_options[] = { SOCKET, CONFIGURATION, JSON, END };
 
 const struct option_help tasks_options[] = {

@@ -6,6 +6,7 @@
 const char *const overlap_names[] = { "drop", "queue", "concurrent", NULL };
 const char *const scope_names[] = { "auto", "main", "all", "manual", NULL };
 const char *const first_names[] = { "window", "next", NULL };
+const char *const dst_fold_names[] = { "first", "both", NULL };
 const char *const lease_lost_names[] = { "kill", "continue", NULL };
 const char *const runner_names[] = { "noop", "http", "exec", "call", "redis", NULL };
 const char *const durability_names[] = { "full", "process", NULL };

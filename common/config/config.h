@@ -16,6 +16,7 @@
 
 enum overlap_policy { OVERLAP_DROP, OVERLAP_QUEUE, OVERLAP_CONCURRENT };
 enum scope { SCOPE_AUTO, SCOPE_MAIN, SCOPE_ALL, SCOPE_MANUAL };
+enum dst_fold { DST_FOLD_FIRST, DST_FOLD_BOTH };
 enum first_policy { FIRST_WINDOW, FIRST_NEXT };
 enum lease_lost { LEASE_LOST_KILL, LEASE_LOST_CONTINUE };
 enum runner_type { RUNNER_NOOP, RUNNER_HTTP, RUNNER_EXEC, RUNNER_CALL, RUNNER_REDIS };
@@ -23,8 +24,8 @@ enum durability { DURABILITY_FULL, DURABILITY_PROCESS };
 enum log_sync { LOG_SYNC_NONE, LOG_SYNC_POWER };
 enum log_target { LOG_TO_STDERR, LOG_TO_FILE };
 
-extern const char *const overlap_names[], *const scope_names[], *const first_names[], *const lease_lost_names[],
-        *const runner_names[], *const durability_names[], *const log_sync_names[], *const log_target_names[];
+extern const char *const overlap_names[], *const scope_names[], *const first_names[], *const dst_fold_names[],
+        *const lease_lost_names[], *const runner_names[], *const durability_names[], *const log_sync_names[], *const log_target_names[];
 
 struct text_list {
         char **items;          /* owned, NULL-terminated; NULL when empty */
@@ -72,7 +73,8 @@ struct task {
         char *name;
         struct place place;
         struct schedule schedule;
-        char *cron, *tz, *dst_fold;  /* read and checked as text; schedules by cron come later */
+        char *cron, *tz;             /* as written; NULL unless the schedule is by cron */
+        enum dst_fold dst_fold;      /* cron */
         enum path singleton;
         enum scope scope;
         bool enabled;
@@ -90,7 +92,7 @@ struct task {
         struct http_target http;
         struct exec_target exec;
         char *call, *redis_stream, *redis_script;  /* runners that come later */
-        char when_hash[17];          /* schedule, enabled, scope, shards */
+        char when_hash[17];          /* schedule (by what it means, not how it is written), enabled, scope, shards */
         char def_hash[17];           /* everything else */
 };
 

@@ -156,7 +156,7 @@ void fields_dump(const struct field *rows, enum fields_part part, const void *ba
 {
         for (; rows->key; rows++) {
                 const void *at = (const char *) base + rows->offset;
-                if (part != FIELDS_ALL && rows->when != (part == FIELDS_WHEN))
+                if (part != FIELDS_ALL && (rows->schedule || rows->when != (part == FIELDS_WHEN)))
                         continue;
                 if (rows->type == FIELD_GROUP) {
                         dump_group(rows, base, pristine, indent, ret);

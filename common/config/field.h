@@ -31,6 +31,14 @@ enum field_type {
 
 #define CHOICE_UNSET (~0U)
 
+#define VALUE_WHY 320
+
+/* What is wrong with a text, and which bytes of it. */
+struct flaw {
+        size_t at, length;            /* length 0: the whole of it */
+        char text[VALUE_WHY];
+};
+
 struct field {
         const char *key;
         enum field_type type;
@@ -42,6 +50,7 @@ struct field {
         const char *dflt;             /* as it would be written; NULL: not set */
         const char *const *choices;
         const char *(*check)(const char *text);      /* NULL: fine, else what it must be */
+        bool (*judge)(const char *text, struct flaw *ret);   /* the same for texts that have a grammar */
         size_t (*shown)(const char *item);           /* how many bytes of a list item may be shown */
         const char *pair;             /* list: a map is fine too, name and value joined by this */
         const struct field *group;
@@ -49,7 +58,8 @@ struct field {
         bool one;                     /* list: a bare text is a list of one */
         bool required;
         bool own;                     /* a task's own, not for `defaults:` */
-        bool when;                    /* part of when_hash: decides the planned instants */
+        bool when;                    /* part of when_hash: decides what is due where */
+        bool schedule;                /* in when_hash by schedule_text: what says the same counts as the same */
         const char *help;
         const char *later;            /* what of it comes with a later version */
         bool blocks;                  /* later, and `onced run` refuses it: later.c names it by its use */
@@ -71,7 +81,6 @@ bool field_is_default(const struct field *f, const void *base);   /* false: no d
 /* One end of a row's range, as it would be written. */
 void bound_text(const struct field *f, int64_t bound, char ret[32]);
 
-#define VALUE_WHY 320
 /* Reads a text into a field that is neither list nor group. 0, -ENOMEM, or -EINVAL with the reason. */
 int value_parse(const struct field *f, const char *text, void *base, char ret_why[VALUE_WHY]);
 

@@ -5,6 +5,8 @@
 
 #include "common/config/config.h"
 #include "common/config/form.h"
+#include "common/config/timing.h"
+#include "common/schedule/zone.h"
 
 #define SECOND MS_PER_S
 #define MINUTE (60 * MS_PER_S)
@@ -21,8 +23,6 @@
 #define PART(name) .key = name, .type = FIELD_PART
 #define RANGE(low, high) .min = (low), .max = (high)
 #define END { .key = NULL }
-
-static const char *const dst_fold_names[] = { "first", "both", NULL };
 
 /* clang-format off */
 static const struct field misfire_fields[] = {
@@ -114,17 +114,19 @@ const struct field task_fields[] = {
         { ROW(struct task, "name", FIELD_TEXT, name), .check = form_task_name, .required = true,
           .own = true },
         { ROW(struct task, "every", FIELD_SPAN, schedule.every_ms), RANGE(EVERY_MIN_MS, EVERY_MAX_MS),
-          .when = true, .help = "time between planned instants, on a grid that no restart shifts" },
-        { ROW(struct task, "cron", FIELD_TEXT, cron), .check = form_cron, .max = 256, .when = true,
-          .help = "five or six fields, the sixth being seconds in front", .later = "schedules by cron",
-          .blocks = true },
+          .schedule = true, .help = "time between planned instants, on a grid that no restart shifts" },
+        { ROW(struct task, "cron", FIELD_TEXT, cron), .judge = cron_judge, .max = CRON_MAX - 1, .schedule = true,
+          .help = "five fields (minute, hour, day of month, month, day of week), seconds before them if there are "
+                  "six; or a macro as @daily. onced-schedule(7) has the grammar" },
         { ROW(struct task, "anchor", FIELD_INSTANT, schedule.anchor_ms), RANGE(INSTANT_FIRST, INSTANT_LAST),
-          .dflt = "0", .when = true,
+          .dflt = "0", .schedule = true,
           .help = "an instant of the grid of `every`, in the past or in the future" },
-        { ROW(struct task, "tz", FIELD_TEXT, tz), .check = form_tz, .dflt = "UTC", .when = true,
-          .help = "time zone of `cron`", .later = "schedules by cron" },
-        { ROW(struct task, "dst_fold", FIELD_TEXT, dst_fold), .choices = dst_fold_names, .dflt = "first",
-          .when = true, .help = "cron: which of the hours that autumn repeats", .later = "schedules by cron" },
+        { ROW(struct task, "tz", FIELD_TEXT, tz), .judge = zone_judge, .max = ZONE_NAME_MAX - 1, .dflt = "UTC",
+          .schedule = true, .help = "time zone on whose clock `cron` is read, as Europe/Berlin" },
+        { ROW(struct task, "dst_fold", FIELD_CHOICE, dst_fold), .choices = dst_fold_names, .dflt = "first",
+          .schedule = true,
+          .help = "cron: a local time that comes twice, as in the hour that autumn repeats, fires the first time "
+                  "or both times" },
         { ROW(struct task, "singleton", FIELD_CHOICE, singleton), .choices = path_names,
           .help = "how it is once per interval: by the timer worker, a file lock, Redis, or not at all; "
                   "unset: redis if `redis:` is configured, else flock" },

@@ -196,27 +196,6 @@ const char *form_exit(const char *text)
         return code >= 1 && code <= 255 ? NULL : "must be an exit code of 1 to 255";
 }
 
-const char *form_cron(const char *text)
-{
-        size_t fields = 0;
-
-        if (!is_printable(text, true))
-                return "must be one line";
-        if (text[0] == '@')
-                return only(text + 1, LETTERS, 16) ? NULL
-                                                   : "must be five or six fields, or a macro as @daily";
-        for (const char *p = text; *(p += strspn(p, " ")); p += strcspn(p, " "))
-                fields++;
-        return fields == 5 || fields == 6 ? NULL : "must be five or six fields, or a macro as @daily";
-}
-
-const char *form_tz(const char *text)
-{
-        if (only(text, LETTERS DIGITS "_+-/", 64) && text[0] != '/')
-                return NULL;
-        return "must be the name of a time zone, as Europe/Berlin";
-}
-
 const char *form_call(const char *text)
 {
         const char *colon = strrchr(text, ':');

@@ -19,8 +19,6 @@ const char *form_env(const char *text);          /* NAME=value */
 const char *form_env_name(const char *text);
 const char *form_command(const char *text);      /* argv[0]: absolute, or a bare name */
 const char *form_exit(const char *text);         /* 1..255 */
-const char *form_cron(const char *text);         /* five or six fields or a macro; no more than text yet */
-const char *form_tz(const char *text);
 const char *form_call(const char *text);         /* plugin.so:function */
 
 /* How many bytes of "NAME=value" or "Name: value" may be shown: all, or up to the value when the name says

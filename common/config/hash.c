@@ -1,5 +1,6 @@
 /* Hashes over what differs from the defaults, in the order of the tables: a new key of a later version
- * changes the hash of no task that does not use it. Secrets are no part of it, as they are none of a dump. */
+ * changes the hash of no task that does not use it. Secrets are no part of it, as they are none of a dump.
+ * A schedule counts by its meaning: MON-FRI for 1-5 is no other definition, which would end the running one. */
 #include "common/config/field.h"
 
 #include <errno.h>
@@ -23,7 +24,11 @@ static int hash_text(struct buf *text, char ret[17])
 
 static int task_hashes(struct task *t, const struct task *pristine, struct buf *scratch)
 {
+        char schedule[SCHEDULE_TEXT];
+
+        schedule_text(&t->schedule, schedule, sizeof(schedule));
         buf_clear(scratch);
+        buf_format(scratch, "%s\n", schedule);
         fields_dump(task_fields, FIELDS_WHEN, t, pristine, 0, scratch);
         int r = hash_text(scratch, t->when_hash);
         if (r < 0)

@@ -10,11 +10,6 @@ struct feature {
         bool (*used)(const struct task *t);
 };
 
-static bool uses_cron(const struct task *t)
-{
-        return t->cron != NULL;
-}
-
 static bool uses_call(const struct task *t)
 {
         return t->runner == RUNNER_CALL;
@@ -42,9 +37,8 @@ static bool uses_exec_user(const struct task *t)
 }
 
 static const struct feature features[] = {
-        { "schedules by cron", uses_cron },    { "the runner call", uses_call },
-        { "the runner redis", uses_redis },    { "scope main", uses_main },
-        { "scope manual", uses_manual },       { "exec.user", uses_exec_user },
+        { "the runner call", uses_call }, { "the runner redis", uses_redis },  { "scope main", uses_main },
+        { "scope manual", uses_manual },  { "exec.user", uses_exec_user },
 };
 
 static bool tasks_use(const struct config *c, const struct feature *f, struct complaints *complaints)

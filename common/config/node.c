@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/config/utf8.h"
+
 #define ARENA_BLOCK 262144U
 
 struct arena {
@@ -63,6 +65,16 @@ bool node_is_null(const struct node *n)
 {
         return n->kind == NODE_TEXT && !n->quoted &&
                (n->text[0] == '\0' || strcmp(n->text, "~") == 0 || strcmp(n->text, "null") == 0);
+}
+
+/* Columns count characters, as the parser's do. */
+struct place node_place_in(const struct node *n, size_t at, size_t length)
+{
+        struct place place = n->place;
+
+        if (n->verbatim && length > 0)
+                place.column += n->quoted + (unsigned) utf8_count(n->text, strnlen(n->text, at));
+        return place;
 }
 
 const char *node_kind_text(const struct node *n)

@@ -24,6 +24,7 @@ enum node_kind {
 struct node {
         enum node_kind kind;
         bool quoted;               /* text: was not plain, so `""` is a text and not the absence of one */
+        bool verbatim;             /* text: stands in the file byte by byte, behind its quote if it has one */
         struct place place;
         struct place key_place;    /* in a map */
         const char *key;           /* in a map, else NULL */
@@ -54,6 +55,10 @@ const struct node *node_get(const struct node *map, const char *key);   /* NULL:
 
 /* True for no value at all: `key:`, `~` or `null`. */
 bool node_is_null(const struct node *n);
+
+/* Where the bytes from `at` of a text stand. The place of the whole for no bytes, and when escapes, folded lines or
+ * variables lie between the text and the file. */
+struct place node_place_in(const struct node *n, size_t at, size_t length);
 
 /* "a list", "a map", "text": for complaints. */
 const char *node_kind_text(const struct node *n);

@@ -109,7 +109,12 @@ static void read_text(struct reading *rd, const struct field *f, const struct no
                       const char *key)
 {
         char why[VALUE_WHY];
+        struct flaw flaw;
 
+        if (f->judge && !f->judge(n->text, &flaw)) {
+                read_error(rd, node_place_in(n, flaw.at, flaw.length), key, "%s", flaw.text);
+                return;
+        }
         int r = value_parse(f, n->text, base, why);
         if (r == -EINVAL)
                 read_error(rd, n->place, key, "%s", why);

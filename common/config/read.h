@@ -17,6 +17,7 @@ struct reading {
         const char *task;              /* whose map is read; NULL: the top level */
         const struct field *noted[NOTED_MAX];   /* `later` keys that had their note already */
         unsigned noted_count;
+        const struct node *cron_said;  /* the newest `cron` that was complained of: one of defaults is said once */
         int error;                     /* -ENOMEM: stop */
 };
 

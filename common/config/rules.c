@@ -8,12 +8,12 @@
 
 #include "common/cleanup.h"
 #include "common/config/form.h"
+#include "common/config/timing.h"
 
 #define MAX_SHARDS_DEFAULT  16
 #define QUEUE_LIMIT_DEFAULT 100
 
-/* The node of `key` in the task itself, else in the defaults that gave it; NULL: nobody wrote it. */
-static const struct node *given(const struct origin *o, const char *key)
+const struct node *origin_given(const struct origin *o, const char *key)
 {
         const struct node *n = node_get(o->task, key);
 
@@ -22,39 +22,11 @@ static const struct node *given(const struct origin *o, const char *key)
         return n ? n : node_get(o->main_defaults, key);
 }
 
-static struct place place_of(const struct origin *o, const char *key)
+struct place origin_place(const struct origin *o, const char *key)
 {
-        const struct node *n = given(o, key);
+        const struct node *n = origin_given(o, key);
 
         return n ? n->place : o->task->place;
-}
-
-
-/* The nearest level with a schedule gives all of it: a task's cron replaces the every of the defaults. */
-static void settle_schedule(struct reading *rd, const struct origin *o, struct task *t)
-{
-        const struct node *levels[] = { o->task, o->file_defaults, o->main_defaults };
-        const struct node *every = NULL, *cron = NULL;
-
-        for (size_t i = 0; i < ARRAY_SIZE(levels) && !every && !cron; i++) {
-                every = node_get(levels[i], "every");
-                cron = node_get(levels[i], "cron");
-        }
-        if (every && cron)
-                read_error(rd, cron->key_place, "cron",
-                           "second schedule beside \"every\" in line %u; give one of them",
-                           every->key_place.line);
-        else if (!every && !cron && t->scope != SCOPE_MANUAL)
-                read_error(rd, o->task->place, NULL,
-                           "no schedule: give \"every\" or \"cron\", or \"scope: manual\"");
-        if (!every)
-                t->schedule.every_ms = 0;
-        if (!cron) {
-                free(t->cron);
-                t->cron = NULL;
-        }
-        if (t->schedule.every_ms > 0)
-                (void) schedule_every(t->schedule.every_ms, t->schedule.anchor_ms, &t->schedule);
 }
 
 /* Which of the runner keys are in `n`: the first in `ret`, a complaint for each further one. */
@@ -85,10 +57,10 @@ static void settle_singleton(struct reading *rd, const struct config *c, const s
         if ((unsigned) t->singleton == CHOICE_UNSET)
                 t->singleton = c->redis.url ? PATH_REDIS : PATH_FLOCK;
         if (t->singleton == PATH_REDIS && !c->redis.url)
-                read_error(rd, place_of(o, "singleton"), "singleton",
+                read_error(rd, origin_place(o, "singleton"), "singleton",
                            "redis needs a server: give \"redis: { url: ... }\" at the top");
         if (local && c->redis.url && (t->scope == SCOPE_AUTO || t->scope == SCOPE_MAIN))
-                read_warning(rd, place_of(o, "singleton"), "singleton",
+                read_warning(rd, origin_place(o, "singleton"), "singleton",
                              "%s is for one machine, so with scope %s this task runs once on every node; "
                              "give \"singleton: redis\", or \"scope: all\" if that is meant",
                              path_names[t->singleton], scope_names[t->scope]);
@@ -108,7 +80,7 @@ static void settle_overlap(struct reading *rd, const struct origin *o, struct ta
         if ((unsigned) t->overlap.policy == CHOICE_UNSET)
                 t->overlap.policy = catches_up ? OVERLAP_QUEUE : OVERLAP_DROP;
         else if (catches_up && t->overlap.policy == OVERLAP_DROP)
-                read_warning(rd, place_of(o, "overlap"), "overlap",
+                read_warning(rd, origin_place(o, "overlap"), "overlap",
                              "drop with misfire catch_up drops what is due while a run goes on, the backlog "
                              "included; "
                              "queue would run it");
@@ -116,36 +88,84 @@ static void settle_overlap(struct reading *rd, const struct origin *o, struct ta
                 t->overlap.queue_limit = queue_limit_default(t);
 }
 
-/* A dump and the example give every key, and mean nothing by it. */
-static bool max_running_is_default(const struct task *t)
+/* `map.key` of the task itself. A dump and the example give every default, and mean nothing by it. */
+static const struct node *meant(const struct origin *o, const struct task *t, const char *map, const char *key)
 {
-        const struct field *overlap = field_find(task_fields, "overlap");
+        const struct field *group = field_find(task_fields, map);
+        const struct node *n = node_get(node_get(o->task, map), key);
 
-        return field_is_default(field_find(overlap->group, "max_running"), &t->overlap);
+        return n && !field_is_default(field_find(group->group, key), (const char *) t + group->offset) ? n : NULL;
 }
 
-/* What the task itself gives, and what cannot do what its writer may have thought. Defaults are for many tasks:
- * there a value that does not fit one of them is no slip. */
-static void warn_of_no_effect(struct reading *rd, const struct origin *o, const struct task *t)
+static void warn_of_overlap(struct reading *rd, const struct origin *o, const struct task *t)
 {
-        const struct node *overlap = node_get(o->task, "overlap"), *misfire = node_get(o->task, "misfire");
-        const struct node *running = node_get(overlap, "max_running"), *waiting = node_get(overlap, "queue_limit");
-        const struct node *grace = node_get(misfire, "grace"), *window = node_get(o->task, "window");
-        int64_t every_ms = t->schedule.every_ms;
+        const struct node *running = meant(o, t, "overlap", "max_running"), *waiting = meant(o, t, "overlap", "queue_limit");
 
-        if (running && t->overlap.policy != OVERLAP_CONCURRENT && !max_running_is_default(t))
+        if (running && t->overlap.policy != OVERLAP_CONCURRENT)
                 read_warning(rd, running->place, "overlap.max_running",
                              "has no effect with policy %s; give \"policy: concurrent\"",
                              overlap_names[t->overlap.policy]);
         if (waiting && t->overlap.policy != OVERLAP_QUEUE && t->overlap.queue_limit != queue_limit_default(t))
                 read_warning(rd, waiting->place, "overlap.queue_limit",
                              "has no effect with policy %s; it is for queue", overlap_names[t->overlap.policy]);
-        if (grace && every_ms > 0 && t->misfire.grace_ms > every_ms)
+}
+
+static void warn_of_misfire(struct reading *rd, const struct origin *o, const struct task *t)
+{
+        const struct node *grace = meant(o, t, "misfire", "grace"), *limit = meant(o, t, "misfire", "limit"),
+                          *lookback = meant(o, t, "misfire", "lookback");
+        bool catches_up = t->misfire.policy == MISFIRE_CATCH_UP;
+
+        if (grace && catches_up)
+                read_warning(rd, grace->place, "misfire.grace", "has no effect with policy catch_up; it is for skip");
+        if (limit && !catches_up)
+                read_warning(rd, limit->place, "misfire.limit", "has no effect with policy skip; it is for catch_up");
+        if (lookback && !catches_up)
+                read_warning(rd, lookback->place, "misfire.lookback",
+                             "has no effect with policy skip; it is for catch_up");
+}
+
+static bool lookback_given(const struct origin *o)
+{
+        const struct node *levels[] = { o->task, o->file_defaults, o->main_defaults };
+
+        for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
+                if (node_get(node_get(levels[i], "misfire"), "lookback"))
+                        return true;
+        return false;
+}
+
+/* Spans beside the time between two instants, which is looked for only where one is given. */
+static void warn_of_spans(struct reading *rd, const struct origin *o, const struct task *t)
+{
+        const struct node *grace = meant(o, t, "misfire", "grace"), *window = node_get(o->task, "window");
+        bool catches_up = t->misfire.policy == MISFIRE_CATCH_UP, default_lookback = catches_up && !lookback_given(o);
+        char lookback[32];
+
+        if (t->schedule.kind == SCHEDULE_NONE || !(grace || window || default_lookback))
+                return;
+        struct intervals i = timing_intervals(&t->schedule);
+        if (grace && !catches_up && t->misfire.grace_ms > i.longest_ms)
                 read_warning(rd, grace->place, "misfire.grace",
                              "is longer than the interval, after which the next instant takes the place of this one");
-        if (window && every_ms > 0 && t->window_ms > every_ms)
+        if (window && t->window_ms > i.longest_ms)
                 read_warning(rd, window->place, "window",
                              "is longer than the interval: a run that takes so long is not over when the next is due");
+        if (default_lookback && t->misfire.lookback_ms < i.shortest_ms) {
+                span_text(t->misfire.lookback_ms, lookback);
+                read_warning(rd, origin_place(o, "misfire"), "misfire",
+                             "catch_up looks back %s, which is shorter than the interval: what was missed for longer is "
+                             "not caught up; give a \"lookback\"", lookback);
+        }
+}
+
+/* What the task itself gives, and what cannot do what its writer may have thought. Defaults are for many tasks:
+ * there a value that does not fit one of them is no slip. */
+static void warn_of_no_effect(struct reading *rd, const struct origin *o, const struct task *t)
+{
+        warn_of_overlap(rd, o, t);
+        warn_of_misfire(rd, o, t);
+        warn_of_spans(rd, o, t);
 }
 
 static void settle_shards(struct reading *rd, const struct origin *o, struct task *t)
@@ -153,7 +173,7 @@ static void settle_shards(struct reading *rd, const struct origin *o, struct tas
         if (t->max_shards == 0)
                 t->max_shards = t->shards > MAX_SHARDS_DEFAULT ? t->shards : MAX_SHARDS_DEFAULT;
         else if (t->shards > t->max_shards)
-                read_error(rd, place_of(o, "shards"), "shards", "%u is more than max_shards, %u", t->shards,
+                read_error(rd, origin_place(o, "shards"), "shards", "%u is more than max_shards, %u", t->shards,
                            t->max_shards);
 }
 
@@ -226,16 +246,16 @@ static void settle_redis(struct reading *rd, const struct origin *o, struct task
         if (n->kind == NODE_MAP && !node_get(n, "stream") == !node_get(n, "script"))
                 read_error(rd, n->place, "redis", "give one of stream and script");
         if (t->singleton != PATH_REDIS)
-                read_error(rd, place_of(o, "singleton"), "redis",
+                read_error(rd, origin_place(o, "singleton"), "redis",
                            "needs \"singleton: redis\", whose fence it checks");
 }
 
 void task_settle(struct reading *rd, const struct config *c, const struct origin *o, struct task *t)
 {
-        settle_schedule(rd, o, t);
+        timing_settle(rd, o, t);
         if (!settle_runner(rd, o->task, &t->runner))
                 read_error(rd, o->task->place, NULL, "no runner: give one of noop, http, exec");
-        if (!given(o, "timeout"))
+        if (!origin_given(o, "timeout"))
                 read_error(rd, o->task->place, NULL,
                            "missing key \"timeout\", the longest run time; \"defaults:\" may give it");
         settle_singleton(rd, c, o, t);

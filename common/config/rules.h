@@ -10,6 +10,12 @@ struct origin {
         const struct node *task, *file_defaults, *main_defaults;   /* the latter two may be NULL */
 };
 
+/* The node of `key` in the task itself, else in the defaults that gave it; NULL: nobody wrote it. */
+const struct node *origin_given(const struct origin *o, const char *key);
+
+/* Where that is; the task's own place when nobody wrote it. */
+struct place origin_place(const struct origin *o, const char *key);
+
 /* Completes `t`, which has been read from `o`, against the top level in `c`. */
 void task_settle(struct reading *rd, const struct config *c, const struct origin *o, struct task *t);
 

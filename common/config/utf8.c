@@ -43,3 +43,12 @@ bool utf8_valid(const char *bytes, size_t len, size_t *ret_bad)
         }
         return true;
 }
+
+size_t utf8_count(const char *bytes, size_t len)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < len; i++)
+                n += ((unsigned char) bytes[i] & 0xc0) != 0x80;
+        return n;
+}

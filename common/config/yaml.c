@@ -132,6 +132,16 @@ static int expand(struct builder *b, struct node *n, const char *text)
         return 0;
 }
 
+/* True when nothing but quotes stands between the file's bytes and the text: no escapes, no folded lines. */
+static bool is_verbatim(const yaml_event_t *e)
+{
+        bool quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+        size_t characters = utf8_count((const char *) e->data.scalar.value, e->data.scalar.length);
+
+        return e->start_mark.line == e->end_mark.line &&
+               e->end_mark.column - e->start_mark.column == characters + (quoted ? 2 : 0);
+}
+
 static int on_scalar(struct builder *b, const yaml_event_t *e)
 {
         struct place at = mark_place(b, e->start_mark);
@@ -153,6 +163,7 @@ static int on_scalar(struct builder *b, const yaml_event_t *e)
         n->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
         if (variables_in(text))
                 return expand(b, n, text);
+        n->verbatim = is_verbatim(e);
         n->text = arena_text(&b->arena, text, len);
         return n->text ? 0 : no_memory(b);
 }

@@ -145,13 +145,13 @@ static void each_hash_changes_with_its_own_keys(void **state)
 }
 
 /* Nodes compare these, so they must not change from build to build: the first half of a SHA-256 over
- * "every: 1s\n", and over "name: \"a\"\nsingleton: flock\noverlap:\n  policy: drop\n  queue_limit: 100\n
+ * "every 1s\n", and over "name: \"a\"\nsingleton: flock\noverlap:\n  policy: drop\n  queue_limit: 100\n
  * timeout: 30s\nmax_shards: 16\n", computed by sha256sum. */
 static void hashes_are_the_same_in_every_build(void **state)
 {
         struct hashes h = hashes_of(*state, TASKS "- { name: a, every: 1s, noop: }\n");
 
-        assert_string_equal(h.when, "7b68b48135deab5d");
+        assert_string_equal(h.when, "21dd35e783aff620");
         assert_string_equal(h.def, "77abc8745fc9d2a9");
 }
 
@@ -353,14 +353,14 @@ static void check_refuses_what_run_refuses_and_still_dumps_it(void **state)
         _cleanup_(buf_done) struct buf out = BUF_EMPTY;
         char dump_option[] = "--dump";
 
-        fixture_load(f, TASKS "- { name: a, cron: '0 9 * * *', tz: Europe/Berlin, noop: }\n");
+        fixture_load(f, TASKS "- { name: a, every: 1s, call: 'p.so:f' }\n");
         assert_int_equal(CHECK(f, &out, f->path), EXIT_CONFIGURATION);
-        assert_non_null(strstr(out.data, "onced.yaml:3:3: error: task \"a\": schedules by cron: not in this version; "
+        assert_non_null(strstr(out.data, "onced.yaml:3:3: error: task \"a\": the runner call: not in this version; "
                                          "\"onced run\" refuses it\n"));
         assert_non_null(strstr(out.data, "1 task, 1 error, 0 warnings\n"));
         assert_int_equal(CHECK(f, &out, f->path, dump_option), EXIT_CONFIGURATION);
-        assert_non_null(strstr(out.data, "error: task \"a\": schedules by cron"));
-        assert_non_null(strstr(out.data, "    cron: \"0 9 * * *\"\n"));
+        assert_non_null(strstr(out.data, "error: task \"a\": the runner call"));
+        assert_non_null(strstr(out.data, "    call: \"p.so:f\"\n"));
 
         /* What is without consequence stays a note. */
         fixture_load(f, "max_age: 1d\n" TASKS "- { name: a, every: 1s, noop: }\n");

@@ -121,8 +121,6 @@ static void mistakes_of_a_task_name_the_task(void **state)
                 { "- { name: a, every: 367d, noop: {} }", 3, 21, "out of range 10ms to 366d" },
                 { "- { name: a, every: 1s, timeout: 0s, noop: {} }", 3, 34, "timeout: \"0s\" is out of range" },
                 { "- { name: a, every: 1s, anchor: noon, noop: {} }", 3, 33, "anchor: \"noon\" must be an instant" },
-                { "- { name: a, cron: '9 * *', noop: {} }", 3, 20, "cron: \"9 * *\" must be five or six fields" },
-                { "- { name: a, every: 1s, tz: 'Mars Base', noop: {} }", 3, 29, "must be the name of a time zone" },
                 { "- { name: a, every: 1s, dst_fold: last, noop: {} }", 3, 35, "is none of first, both" },
                 { "- { name: a, every: 1s, singleton: floc, noop: {} }", 3, 36,
                   "\"floc\" is none of none, dedicated, flock, redis; did you mean flock?" },

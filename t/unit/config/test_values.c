@@ -51,7 +51,8 @@ static void what_is_not_given_has_the_documented_default(void **state)
         assert_int_equal(t->history.count, 1000);
         assert_int_equal(t->history.age_ms, 0);
         assert_int_equal(t->runner, RUNNER_NOOP);
-        assert_string_equal(t->tz, "UTC");
+        assert_null(t->cron);
+        assert_null(t->tz);
         assert_int_equal(t->place.line, 3);
         assert_string_equal(t->place.file, f->path);
         assert_true(c->workers >= 1);
@@ -152,7 +153,7 @@ static void a_task_wins_over_defaults_and_lists_are_replaced(void **state)
         assert_int_equal(task(f, "a")->timeout_ms, 5000);
         assert_int_equal(task(f, "a")->max_shards, 20);
         assert_int_equal(task(f, "b")->timeout_ms, 6000);
-        assert_int_equal(task(f, "b")->schedule.kind, SCHEDULE_NONE);
+        assert_int_equal(task(f, "b")->schedule.kind, SCHEDULE_CRON);
         assert_string_equal(task(f, "b")->cron, "@daily");
         assert_int_equal(task(f, "b")->history.count, 9);
         assert_int_equal(task(f, "b")->history.age_ms, 86400000);

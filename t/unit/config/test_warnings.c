@@ -79,6 +79,11 @@ static void keys_that_cannot_do_what_they_say_are_warned_about(void **state)
                 { "misfire: { grace: 10s }", NULL },
                 { "misfire: { grace: auto }", NULL },
                 { "misfire: { grace: 11s }", "misfire.grace: is longer than the interval" },
+                { "misfire: { grace: 5s, limit: 1, lookback: 1h }", NULL },
+                { "misfire: { limit: 2 }", "misfire.limit: has no effect with policy skip" },
+                { "misfire: { lookback: 2h }", "misfire.lookback: has no effect with policy skip" },
+                { "misfire: { policy: catch_up, limit: 2, lookback: 2h, grace: auto }", NULL },
+                { "misfire: { policy: catch_up, grace: 5s }", "misfire.grace: has no effect with policy catch_up" },
                 { "window: 10s", NULL },
                 { "window: 11s", "window: is longer than the interval" },
         };
@@ -142,7 +147,7 @@ static void what_would_silently_not_run_is_found(void **state)
         static const struct later_case cases[] = {
                 { TASKS "- { name: a, every: 1s, noop: }\n", NULL },
                 { "max_age: 1d\nlog_sync: power\n" TASKS "- { name: a, every: 1s, late: 1s, noop: }\n", NULL },
-                { TASKS "- { name: a, cron: '@daily', noop: }\n", "schedules by cron" },
+                { TASKS "- { name: a, cron: '@daily', noop: }\n", NULL },
                 { TASKS "- { name: a, every: 1s, call: 'p.so:f' }\n", "the runner call" },
                 { TASKS "- { name: a, every: 1s, scope: main, noop: }\n", "scope main" },
                 { TASKS "- { name: a, scope: manual, noop: }\n", "scope manual" },
@@ -166,16 +171,6 @@ static void what_would_silently_not_run_is_found(void **state)
                 if (found)
                         assert_true(complained(f, SEVERITY_ERROR, 0, 0, cases[i].feature));
         }
-}
-
-static void a_time_zone_without_cron_is_noted(void **state)
-{
-        struct fixture *f = *state;
-
-        fixture_load(f, TASKS "- { name: a, every: 1s, tz: Europe/Berlin, noop: }\n");
-        assert_true(complained(f, SEVERITY_NOTE, 3, 25, "tz: read and checked"));
-        fixture_load(f, TASKS "- { name: a, every: 1s, tz: UTC, noop: }\n");
-        assert_int_equal(f->complaints.count, 0);
 }
 
 static void complaints_are_printed_by_file_and_line(void **state)
@@ -216,7 +211,6 @@ int main(int argc, char **argv)
                 CASE(a_secret_must_be_a_regular_file),
                 CASE(a_byte_order_mark_is_no_part_of_the_file),
                 CASE(what_would_silently_not_run_is_found),
-                CASE(a_time_zone_without_cron_is_noted),
                 CASE(complaints_are_printed_by_file_and_line),
         };
 
