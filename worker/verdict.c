@@ -101,15 +101,14 @@ static void on_decided(struct occurrence *o)
         struct spine *s = o->spine;
         struct unit *u = o->unit;
         const struct claim_out *a = &o->claim.answer;
-        bool is_of_queue = a->outcome == OUTCOME_QUEUED || (a->outcome == OUTCOME_DECIDED && a->cause == CAUSE_QUEUE_FULL);
-        bool is_held = a->holder_occ[0];
+        bool is_behind_nobody = a->outcome == OUTCOME_QUEUED && !a->holder_occ[0];
 
         unit_advance(u, is_of_no_instant(o) ? o->claim.gap.last : o->claim.planned);
         unit_advance(u, a->cursor);
         u->moved = 0;
         close_and_plan(o);
-        /* New instants stand behind those that wait, though nothing runs: whose process died with the slot. */
-        if (is_of_queue && !is_held)
+        /* What waits may be all that there is: its process died, or the run ended just now. */
+        if (is_behind_nobody)
                 spine_take(s, u);
 }
 
