@@ -4,7 +4,7 @@
  * - Fields are separated by blanks and tabs. An item is *, n, a-b, or * or a-b with a step /s; a field is an item or a
  *   list of them with commas. Numbers are decimal, leading zeros allowed. Names (JAN-DEC, SUN-SAT), L, W and macros are
  *   read in any case.
- * - Sunday is 0 and 7. SUN is 0, at the end of a range 7: FRI-SUN is 5-7, SUN-TUE 0-2, SUN-SUN 0.
+ * - Sunday is 0 and 7. SUN is 0, and 7 at the end of a range that begins later: FRI-SUN is 5-7, SUN-TUE 0-2.
  * - A range that runs backwards (22-2) is refused with its spelled-out form (22-23,0-2). A step counts from the first
  *   value of its range, of names too (MON-FRI/2), and anew each hour, day, month, year: every 7 minutes leave a rest of
  *   4. A step with more than the field's values (90 minutes) is refused; 60 minutes are the minute 0 alone.

@@ -1,0 +1,171 @@
+#include "t/unit/common/differ.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/schedule/schedule.h"
+#include "common/schedule/words.h"
+#include "common/schedule/zone.h"
+#include "t/unit/common/draw_cron.h"
+#include "t/unit/common/oracle.h"
+
+#define WINDOW_MINUTES_S (36 * 3600)
+#define WINDOW_SECONDS_S 7200
+#define WINDOW_YEAR_S    (400 * 86400)
+#define FROM_S           (-2208988800LL)   /* 1900 */
+#define UNTIL_S          4417977600LL      /* 2110 */
+
+/* Summer time of an hour and of others, negative, twice a year and around Ramadan; quarters, seconds, whole days. */
+static const char *const zones[] = {
+        "UTC", "Europe/Berlin", "Europe/Dublin", "Europe/London", "America/New_York", "America/St_Johns",
+        "America/Sao_Paulo", "America/Caracas", "America/Nuuk", "America/Santiago", "Africa/Casablanca", "Africa/Monrovia",
+        "Africa/Cairo", "Antarctica/Troll", "Antarctica/Casey", "Asia/Kolkata", "Asia/Kathmandu", "Asia/Tehran",
+        "Asia/Gaza", "Asia/Pyongyang", "Australia/Lord_Howe", "Pacific/Apia", "Pacific/Kwajalein", "Pacific/Chatham",
+        "Pacific/Kiritimati", "Europe/Moscow", "Europe/Lisbon", "Asia/Singapore",
+};
+
+struct trial {
+        char expression[256];
+        const char *tz;
+        bool both;
+        int64_t from_s, until_s;
+        struct schedule schedule;
+        struct oracle oracle;
+        int64_t *want;            /* owned */
+        size_t count, room;
+};
+
+static struct instant at(int64_t utc_s)
+{
+        return (struct instant) { utc_s * 1000 };
+}
+
+/* Mostly around a change of offset, where mistakes live. */
+static int64_t draw_from(uint64_t *seed, const struct zone *zone, int64_t length_s, struct differ_counts *counts)
+{
+        struct zone_span span, then;
+        int64_t some = FROM_S + (int64_t) (draw(seed) % (uint64_t) (UNTIL_S - FROM_S));
+
+        zone_span_at(zone, some, &span);
+        if (draw_below(seed, 10) >= 8 || span.until_s > UNTIL_S)
+                return some;
+        zone_span_at(zone, span.until_s, &then);
+        counts->folds += then.offset_s < span.offset_s;
+        return span.until_s - (int64_t) (draw(seed) % (uint64_t) length_s);
+}
+
+static const char *compare_forward(const struct trial *t)
+{
+        struct instant i = at(t->from_s - 1);
+
+        for (size_t k = 0; k < t->count; k++)
+                if (schedule_next(&t->schedule, i, &i) < 0 || i.ms != t->want[k] * 1000)
+                        return "next";
+        return schedule_next(&t->schedule, i, &i) == 0 && i.ms < t->until_s * 1000 ? "one more next" : NULL;
+}
+
+static const char *compare_backward(const struct trial *t)
+{
+        struct instant i = { t->until_s * 1000 - 1 };
+
+        for (size_t k = t->count; k > 0; k--, i.ms--)
+                if (schedule_last(&t->schedule, i, &i) < 0 || i.ms != t->want[k - 1] * 1000)
+                        return "last";
+        return schedule_last(&t->schedule, i, &i) == 0 && i.ms >= t->from_s * 1000 ? "one more last" : NULL;
+}
+
+static const char *compare_counts(const struct trial *t, uint64_t *seed)
+{
+        for (int k = 0; k < 4; k++) {
+                int64_t from = t->from_s + (int64_t) (draw(seed) % (uint64_t) (t->until_s - t->from_s));
+                int64_t until = k == 0 ? t->until_s : from + (int64_t) (draw(seed) % (uint64_t) (t->until_s - from));
+                uint64_t want = 0;
+                bool has = false;
+                if (k == 0)
+                        from = t->from_s;
+                for (size_t i = 0; i < t->count; i++) {
+                        want += t->want[i] >= from && t->want[i] < until;
+                        has |= t->want[i] == from;
+                }
+                if (schedule_count(&t->schedule, at(from - 1), at(until - 1)) != want)
+                        return "count";
+                if (schedule_has(&t->schedule, at(from)) != has)
+                        return "has";
+        }
+        for (size_t i = 0; i < t->count; i += 1 + t->count / 64)
+                if (!schedule_has(&t->schedule, at(t->want[i])))
+                        return "has not";
+        return NULL;
+}
+
+static const char *compare_text(const struct trial *t)
+{
+        struct schedule again;
+        char text[SCHEDULE_TEXT];
+
+        schedule_text(&t->schedule, text, sizeof(text));
+        if (schedule_parse(text, &again) < 0 || !schedule_equal(&t->schedule, &again))
+                return "text";
+        return NULL;
+}
+
+static const char *compare(struct trial *t, uint64_t *seed)
+{
+        t->room = (size_t) (t->until_s - t->from_s < WINDOW_YEAR_S ? t->until_s - t->from_s : WINDOW_YEAR_S / 50);
+        t->want = calloc(t->room, sizeof(*t->want));
+        if (!t->want)
+                return "memory";
+        t->count = oracle_walk(&t->oracle, t->from_s, t->until_s, t->want, t->room);
+        const char *wrong = compare_text(t);
+        if (!wrong)
+                wrong = compare_forward(t);
+        if (!wrong)
+                wrong = compare_backward(t);
+        return wrong ? wrong : compare_counts(t, seed);
+}
+
+static const char *trial_run(struct trial *t, uint64_t *seed, struct differ_counts *counts)
+{
+        const struct zone *zone;
+        struct cron_error error;
+        char why[ZONE_WHY];
+
+        t->tz = zones[draw_below(seed, ARRAY_SIZE(zones))];
+        t->both = draw_below(seed, 3) == 0;
+        draw_cron(seed, t->expression, sizeof(t->expression));
+        if (zone_get(t->tz, &zone, why, sizeof(why)) < 0)
+                return "no zone";
+        int r = schedule_cron(t->expression, t->tz, t->both, &t->schedule, &error);
+        if (r < 0 && r != -ERANGE)
+                return error.text[0] ? "refused" : "refused without a word";
+        oracle_init(&t->oracle, t->expression, zone, t->both);
+        counts->never += r == -ERANGE;
+        if (r == -ERANGE)
+                return oracle_comes(&t->oracle) ? "comes, it is said never" : NULL;
+        bool seconds = strcmp(t->oracle.fields[0], "0") != 0;
+        int64_t length = seconds ? WINDOW_SECONDS_S : draw_below(seed, 500) == 0 ? WINDOW_YEAR_S : WINDOW_MINUTES_S;
+        t->from_s = draw_from(seed, zone, length, counts);
+        t->until_s = t->from_s + length;
+        return compare(t, seed);
+}
+
+bool differ_case(uint64_t seed, struct differ_counts *counts, char *why, size_t room)
+{
+        struct trial t = { 0 };
+        uint64_t series = seed;
+        struct words w;
+
+        counts->cases++;
+        const char *wrong = trial_run(&t, &series, counts);
+        counts->instants += t.count;
+        words_init(&w, why, room);
+        if (wrong)
+                words_put(&w, "%" PRIu64 ": %s: \"%s\" in %s, fold %s, from %" PRId64 " until %" PRId64, seed, wrong,
+                          t.expression, t.tz, t.both ? "both" : "first", t.from_s, t.until_s);
+        free(t.want);
+        return !wrong;
+}
