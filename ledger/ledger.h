@@ -242,7 +242,8 @@ struct finish_in {
         const char *error;           /* "" none */
         int code;                    /* exit code or http status; -1 none */
         struct history_keep keep;
-        const struct take_in *take;  /* when it was written or known: what the owner takes next, in the same step; or NULL */
+        /* Or NULL. When it was written or known: what the owner takes next, in the same step, of the same unit. */
+        const struct take_in *take;
 };
 enum finished { FINISHED_OK, FINISHED_FENCED /* already final otherwise; kept as it was */, FINISHED_RECOVERED };
 struct finish_out { enum finished finished; bool lease_gap; struct take_out take; };

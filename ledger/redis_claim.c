@@ -58,6 +58,7 @@ static void add_item(const struct redis_ledger *l, struct redis_args *a, const s
         redis_args_int(a, in->catch_up);
         redis_args_text(a, overlaps[in->overlap]);
         redis_args_int(a, in->max_running);
+        redis_args_int(a, in->queue_limit);
         redis_args_int(a, in->lease_ms);
         redis_args_int(a, (int64_t) in->rev);
         redis_args_int(a, in->shards);
@@ -81,7 +82,7 @@ static int take_ended(const struct redisReply *row, struct claim_out *out)
         return 0;
 }
 
-static int take_answer(const struct redisReply *r, const struct claim_in *in, struct mono sent, struct claim_out *out)
+int redis_claim_read(const struct redisReply *r, int64_t lease_ms, struct mono sent, struct claim_out *out)
 {
         *out = (struct claim_out) {
                 .outcome = (enum outcome) reply_name(r, 0, outcome_names, OUTCOME_HALTED),
@@ -94,7 +95,7 @@ static int take_answer(const struct redisReply *r, const struct claim_in *in, st
                 .term = (uint64_t) reply_int(r, 8),
                 .shards = (unsigned) reply_int(r, 9),
                 .seq = (uint64_t) reply_int(r, 10),
-                .valid_until = redis_valid_until(sent, in->lease_ms),
+                .valid_until = redis_valid_until(sent, lease_ms),
         };
         reply_copy(r, 2, out->fence, sizeof(out->fence));
         reply_copy(r, 11, out->holder, sizeof(out->holder));
@@ -103,17 +104,22 @@ static int take_answer(const struct redisReply *r, const struct claim_in *in, st
 }
 
 /* What a hello after a loss must know: nothing that was granted may be granted again. */
-static void keep_in_mind(struct redis_memory *m, const struct claim_in *in, const struct claim_out *out)
+void redis_keep_in_mind(struct redis_ledger *l, struct instant planned, const struct claim_out *out)
 {
-        if (instant_is_none(m->planned) || m->planned.ms < in->planned.ms)
-                m->planned = in->planned;
+        struct redis_memory *m = &l->memory;
+
+        if (out->outcome != OUTCOME_GRANTED)
+                return;
+        if (instant_is_none(m->planned) || m->planned.ms < planned.ms)
+                m->planned = planned;
         if (strtoull(out->fence, NULL, 10) > strtoull(m->fence, NULL, 10))
                 (void) snprintf(m->fence, sizeof(m->fence), "%s", out->fence);
+        redis_keep_floors(l);
 }
 
 /* A word that is none of ours, or a grant without a number to run under, may stand for a grant or not: the same
  * token asks again, or is revoked. */
-static bool is_understood(const char *word, const struct claim_out *out)
+bool redis_claim_is_understood(const char *word, const struct claim_out *out)
 {
         if (name_index(outcome_names, word) < 0 && strcmp(word, "unit_lost") != 0)
                 return false;
@@ -130,19 +136,16 @@ static void answer_claim(struct redis_ledger *l, struct ledger_call *c, const st
                 redis_answer(c, -EAGAIN, "the request came too late to be executed");
                 return;
         }
-        if (take_answer(r, &c->in.claim, c->sent, out) < 0) {
+        if (redis_claim_read(r, c->in.claim.lease_ms, c->sent, out) < 0) {
                 redis_answer(c, -ETIMEDOUT, "out of memory");
                 return;
         }
-        if (!is_understood(word, out)) {
+        if (!redis_claim_is_understood(word, out)) {
                 redis_answer(c, -ETIMEDOUT, "the server's answer is not understood");
                 return;
         }
         out->store_time = store_time;
-        if (out->outcome == OUTCOME_GRANTED) {
-                keep_in_mind(&l->memory, &c->in.claim, out);
-                redis_keep_floors(l);
-        }
+        redis_keep_in_mind(l, c->in.claim.planned, out);
         char why[160] = "";
         if (strcmp(word, "unit_lost") == 0)
                 redis_unit_lost(&c->in.claim.unit, why, sizeof(why));

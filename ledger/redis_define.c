@@ -33,15 +33,19 @@ static struct instant_range given_up(const struct schedule *s, struct instant cu
 }
 
 /* The reply of definition.lua. */
-enum { NOW_AT = 3, REV_AT, WHEN_AT, DEF_AT, SHARDS_AT, COMPETES_AT, KIND_AT, EVERY_AT, ANCHOR_AT, VALID_AT, CURSORS_AT };
+enum { NOW_AT = 3, REV_AT, WHEN_AT, DEF_AT, SHARDS_AT, COMPETES_AT, SCHEDULE_AT, VALID_AT, CURSORS_AT };
 
-static void add_units(struct redis_args *a, const struct redisReply *r, struct define_out *out)
+static void add_units(struct redis_args *a, const struct redisReply *r, struct ledger_call *c)
 {
         const struct redisReply *cursors = reply_at(r, CURSORS_AT);
+        struct define_out *out = &c->out.define;
         struct schedule old = { .kind = SCHEDULE_NONE };
 
-        if (reply_int(r, KIND_AT) == SCHEDULE_EVERY)   /* an interval that cannot be gives up nothing */
-                (void) schedule_every(reply_int(r, EVERY_AT), reply_int(r, ANCHOR_AT), &old);
+        c->why[0] = '\0';
+        if (*reply_text(r, REV_AT) && schedule_parse(reply_text(r, SCHEDULE_AT), &old) < 0) {
+                ledger_uncounted(reply_text(r, SCHEDULE_AT), c->why, sizeof(c->why));
+                old = (struct schedule) { .kind = SCHEDULE_NONE };
+        }
         for (size_t i = 0; i < reply_count(cursors); i++) {
                 struct instant cursor = reply_instant(cursors, i);
                 struct instant_range range = given_up(&old, cursor, out->valid_from);
@@ -59,11 +63,13 @@ static void put(struct redis_ledger *l, struct ledger_call *c, const struct redi
         const struct define_in *in = &c->in.define;
         struct define_out *out = &c->out.define;
         bool competed = reply_int(r, COMPETES_AT) == 1;
-        char definition[UNIT_TEXT], other[UNIT_TEXT];
+        char definition[UNIT_TEXT], other[UNIT_TEXT], schedule[SCHEDULE_TEXT];
         struct redis_args a = { 0 };
 
         *out = (struct define_out) { .valid_from = reply_instant(r, NOW_AT), .changed = true,
-                                     .cause = competed && in->competes ? CAUSE_REVISED : CAUSE_DISABLED };
+                                     .cause = competed && in->competes ? CAUSE_REVISED : CAUSE_DISABLED,
+                                     .told = out->told, .told_count = out->told_count };
+        schedule_text(&in->schedule, schedule, sizeof(schedule));
         redis_definition_key(scope_key(in), in->task, definition);
         redis_definition_key(in->all_scope ? "" : l->o.node, in->task, other);
         redis_begin(l, &a);
@@ -77,24 +83,45 @@ static void put(struct redis_ledger *l, struct ledger_call *c, const struct redi
         redis_args_text(&a, in->def_hash);
         redis_args_int(&a, in->shards);
         redis_args_int(&a, in->competes);
-        redis_args_int(&a, in->schedule.kind);
-        redis_args_int(&a, in->schedule.every_ms);
-        redis_args_int(&a, in->schedule.anchor_ms);
+        redis_args_text(&a, schedule);
         redis_args_text(&a, cause_names[out->cause]);
         redis_args_text(&a, l->o.owner);
         redis_args_text(&a, l->o.node);
         redis_args_int(&a, (int64_t) l->o.life);
-        add_units(&a, r, out);
+        add_units(&a, r, c);
         redis_request(l, REDIS_DEFINE, &a, &c, 1, on_defined);
+}
+
+/* Instants that waited and were given up. */
+static int add_told(struct define_out *out, const struct redisReply *rows)
+{
+        size_t count = reply_count(rows);
+
+        if (count == 0)
+                return 0;
+        struct told_range *grown = reallocarray(out->told, out->told_count + count, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        out->told = grown;
+        for (size_t i = 0; i < count; i++)
+                reply_told(reply_at(rows, i), &grown[out->told_count++]);
+        return 0;
 }
 
 static void on_defined(struct redis_request *q, const struct redisReply *r)
 {
         struct ledger_call *c = q->calls[0];
+        const char *word = reply_text(r, 3);
 
-        if (strcmp(reply_text(r, 3), "retry") != 0) {
+        if (add_told(&c->out.define, reply_at(r, 4)) < 0)
+                redis_answer(c, -ENOMEM, "out of memory");
+        else if (strcmp(word, "more") == 0)
+                ask(q->ledger, c);
+        else if (strcmp(word, "retry") != 0) {
+                char why[160];
+                (void) snprintf(why, sizeof(why), "%s", c->why);
                 c->out.define.rev = (uint64_t) reply_int(r, 3);
-                redis_answer(c, 0, NULL);
+                redis_answer(c, 0, why);
         } else if (++c->tries < TRIES)
                 ask(q->ledger, c);
         else
@@ -109,8 +136,10 @@ static void on_read(struct redis_request *q, const struct redisReply *r)
                 put(q->ledger, c, r);
                 return;
         }
-        c->out.define = (struct define_out) { .rev = (uint64_t) reply_int(r, REV_AT),
-                                              .valid_from = reply_instant(r, VALID_AT) };
+        /* What was given up in steps before is told, also when another has put the same in force meanwhile. */
+        c->out.define.rev = (uint64_t) reply_int(r, REV_AT);
+        c->out.define.valid_from = reply_instant(r, VALID_AT);
+        c->out.define.changed = false;
         redis_answer(c, 0, NULL);
 }
 

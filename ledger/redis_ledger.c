@@ -89,7 +89,7 @@ static void on_hello(enum hello_verdict v, const char *why, void *arg)
 
 static bool only_reads(enum ledger_op op)
 {
-        return op == LEDGER_PEEK || op == LEDGER_HISTORY;
+        return op == LEDGER_PEEK || op == LEDGER_QUEUED || op == LEDGER_HISTORY;
 }
 
 /* Instants travel as digits alone. */
@@ -113,6 +113,7 @@ static void send_one(struct redis_ledger *l, struct ledger_call *c)
                 [LEDGER_REVOKE] = redis_revoke_send,     [LEDGER_RENEW] = redis_renew_send,
                 [LEDGER_FINISH] = redis_finish_send,     [LEDGER_INTERRUPT] = redis_interrupt_send,
                 [LEDGER_SAID] = redis_said_send,         [LEDGER_HISTORY] = redis_history_send,
+                [LEDGER_TAKE] = redis_take_send,         [LEDGER_QUEUED] = redis_queued_send,
         };
 
         senders[c->op](l, c);

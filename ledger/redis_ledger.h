@@ -51,6 +51,9 @@ struct redis_ledger {
         void *closed_arg;
 };
 
+/* Why a store that has just failed over grants nothing yet. */
+#define REDIS_HELD "the store waits for owners to report after a failover"
+
 /* Ends a call; `why` may be NULL when error is 0. */
 void redis_answer(struct ledger_call *c, int error, const char *why);
 
@@ -94,10 +97,23 @@ void redis_definition_key(const char *scope_key, const char *task, char ret[UNIT
 /* Until when a lease set by a request sent at `sent` can be relied on, whatever the server's clock does. */
 struct mono redis_valid_until(struct mono sent, int64_t lease_ms);
 
+/* An answer of outcome() in the scripts. 0 or -ENOMEM. */
+int redis_claim_read(const struct redisReply *r, int64_t lease_ms, struct mono sent, struct claim_out *out);
+bool redis_claim_is_understood(const char *word, const struct claim_out *out);
+/* When it is a grant. */
+void redis_keep_in_mind(struct redis_ledger *l, struct instant planned, const struct claim_out *out);
+
+/* redis_take.c. What a script wants of a take; and an answer of take() in the scripts: 0, or -ETIMEDOUT when it is not
+ * understood, as it may stand for a grant. */
+void redis_take_add(const struct redis_ledger *l, struct redis_args *a, const struct take_in *in);
+int redis_take_read(struct redis_ledger *l, const struct redisReply *r, const struct take_in *in, struct mono sent,
+                    struct stamp store_time, struct take_out *ret, char *ret_why, size_t room);
+
 /* One script each. */
 void redis_claim_send(struct redis_ledger *l, struct ledger_call *const *calls, size_t count);
 void redis_register_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_peek_send(struct redis_ledger *l, struct ledger_call *c);
+void redis_take_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_revoke_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_renew_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_finish_send(struct redis_ledger *l, struct ledger_call *c);
@@ -105,6 +121,7 @@ void redis_said_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_history_send(struct redis_ledger *l, struct ledger_call *c);
 
 /* Several scripts one after the other. */
+void redis_queued_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_define_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_lead_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_interrupt_send(struct redis_ledger *l, struct ledger_call *c);

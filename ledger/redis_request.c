@@ -11,14 +11,29 @@
 
 #include <hiredis/hiredis.h>
 
+/* Where a call's outcome is. */
+static struct claim_out *claim_of(struct ledger_call *c)
+{
+        switch (c->op) {
+        case LEDGER_CLAIM:
+                return &c->out.claim;
+        case LEDGER_TAKE:
+                return &c->out.take.claim;
+        case LEDGER_FINISH:
+                return &c->out.finish.take.claim;
+        default:
+                return NULL;
+        }
+}
+
 void redis_answer(struct ledger_call *c, int error, const char *why)
 {
         c->error = error;
         (void) snprintf(c->why, sizeof(c->why), "%s", why ? why : "");
         if (error < 0)
                 ledger_call_done(c);
-        if (error < 0 && c->op == LEDGER_CLAIM)
-                c->out.claim.outcome = error == -EUCLEAN ? OUTCOME_HALTED : OUTCOME_DOWN;
+        if (error < 0 && claim_of(c))
+                claim_of(c)->outcome = error == -EUCLEAN ? OUTCOME_HALTED : OUTCOME_DOWN;
         ledger_answer(c);
 }
 
@@ -49,7 +64,7 @@ static void refused(struct redis_request *q, const char *text)
 
 static void held(struct redis_request *q)
 {
-        static const char why[] = "the store waits for owners to report after a failover";
+        static const char why[] = REDIS_HELD;
 
         for (size_t i = 0; i < q->count; i++) {
                 if (q->calls[i]->op != LEDGER_CLAIM) {   /* nothing else has an outcome to say it in */

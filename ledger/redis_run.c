@@ -46,7 +46,7 @@ static void on_peeked(struct redis_request *q, const struct redisReply *r)
         struct peek_out *out = &c->out.peek;
 
         *out = (struct peek_out) { .cursor = reply_instant(r, 3), .running = (unsigned) reply_int(r, 4),
-                                    .seq = (uint64_t) reply_int(r, 6) };
+                                    .seq = (uint64_t) reply_int(r, 6), .queued = (unsigned) reply_int(r, 7) };
         out->registered = !instant_is_none(out->cursor);
         reply_copy(r, 5, out->slot_occ, sizeof(out->slot_occ));
         redis_answer(c, 0, NULL);
@@ -130,7 +130,12 @@ static void on_finished(struct redis_request *q, const struct redisReply *r)
 
         c->out.finish.finished = (enum finished) reply_name(r, 3, words, FINISHED_FENCED);
         c->out.finish.lease_gap = reply_int(r, 4) == 1;
-        redis_answer(c, 0, NULL);
+        int error = 0;
+        char why[160] = "";
+        if (c->in.finish.take)
+                error = redis_take_read(q->ledger, reply_at(r, 5), c->in.finish.take, c->sent, reply_time(r, 1),
+                                        &c->out.finish.take, why, sizeof(why));
+        redis_answer(c, error, why);
 }
 
 void redis_finish_send(struct redis_ledger *l, struct ledger_call *c)
@@ -158,5 +163,7 @@ void redis_finish_send(struct redis_ledger *l, struct ledger_call *c)
         redis_args_int(&a, in->code);
         redis_args_int(&a, in->keep.count ? in->keep.count : 1);
         redis_args_int(&a, in->keep.age_ms);
+        if (in->take)
+                redis_take_add(l, &a, in->take);
         redis_request(l, REDIS_FINISH, &a, &c, 1, on_finished);
 }

@@ -18,6 +18,7 @@ enum redis_script {
         REDIS_HISTORY,
         REDIS_LEAD,
         REDIS_PEEK,
+        REDIS_QUEUED,
         REDIS_REBASE,
         REDIS_RECOVER,
         REDIS_REGISTER,
@@ -25,6 +26,7 @@ enum redis_script {
         REDIS_REVOKE,
         REDIS_SAID,
         REDIS_SETTLE,
+        REDIS_TAKE,
         REDIS_UNTOLD,
         REDIS_SCRIPT_COUNT_
 };

@@ -306,7 +306,8 @@ int store_open(struct sqlite_store *s)
         if (r == -EUCLEAN)
                 store_halt(s, "%s is damaged: %s; it is kept", s->path, s->db ? sqlite3_errmsg(s->db) : "");
         else if (r == -EPROTONOSUPPORT)
-                store_down(s, "%s was written by an older onced; it can be read when this one has been started", s->path);
+                store_down(s, "%s was written by an older onced; it can be read when this one has been started",
+                           s->path);
         else if (r == -ENOENT && s->read_only)
                 store_down(s, "%s: there is no ledger yet", s->path);
         else

@@ -2,18 +2,10 @@
 -- All reads of an item come before its first write, and the first write (INCR, or HSET for a refusal) is one
 -- that a server out of memory refuses: a claim is granted whole or leaves nothing behind.
 -- ARGV: prefix, epoch, run_id, then for each item the fields of `names`
+-- needs prelude_slots.lua
 local names = { 'unit', 'definition', 'scope', 'task', 'shard', 'planned', 'occ', 'tok', 'trig', 'owner', 'node',
-  'expect', 'first', 'last', 'count', 'gap_state', 'gap_why', 'grace', 'catch_up', 'overlap', 'max_running', 'lease',
-  'rev', 'shards', 'term', 'tree', 'life', 'boot', 'not_after', 'stale' }
-
--- A claimer's clock may be ahead of ours by this much, no more: an instant is not started before it is due.
-local EARLY_MS = 50
-
-local function outcome(word, cursor, more)
-  local o = more or {}
-  return { word, cursor or '', o.fence or '', o.state or '', o.why or '', o.gap or '0', o.replay or '0', o.rev or '0',
-    o.term or '0', o.shards or '0', o.seq or '0', o.holder or '', o.holder_occ or '', o.ended or {} }
-end
+  'expect', 'first', 'last', 'count', 'gap_state', 'gap_why', 'grace', 'catch_up', 'overlap', 'max_running',
+  'queue_limit', 'lease', 'rev', 'shards', 'term', 'tree', 'life', 'boot', 'not_after', 'stale' }
 
 local function gap_fields(it)
   return it.scope, it.task, it.shard, it.first, it.last, it.count, it.gap_state, it.gap_why
@@ -42,99 +34,35 @@ local function decided(it, state, why, more)
   return outcome('decided', it.planned, o)
 end
 
-local function end_dead(occ)
-  local r = record(occ)
-  redis.call('DEL', P .. 'l:' .. occ)
-  free_slot(occ, r)
-  if r.unit == '' or r.state ~= 'running' then
-    return {}
-  end
-  forget_owner(occ, r)
-  close_record(occ, r, 'interrupted', 'lease_lost')
-  return ended(occ, r, 'interrupted', 'lease_lost', false)
-end
-
-local function lease_set(occ, tok, lease)
-  redis.call('SET', P .. 'l:' .. occ, tok, 'PX', lease)
-  redis.call('ZADD', P .. 'run', instant(now + tonumber(lease)), occ)
-end
-
 local function grant(it, dead)
-  redis.call('INCR', P .. 'fence')
-  local o = { fence = redis.call('GET', P .. 'fence') }
-  if dead then
-    o.ended = end_dead(dead)
-  end
+  local o = start(it, it.occ, it.planned, dead)
   o.gap = write_gap(it)
-  lease_set(it.occ, it.tok, it.lease)
   redis.call('HSET', P .. 'u:' .. it.unit, 'cursor', it.planned)
-  redis.call('HSET', P .. 'o:' .. it.occ, 'state', 'running', 'tok', it.tok, 'fence', o.fence, 'planned', it.planned,
-    'scope', it.scope, 'task', it.task, 'shard', it.shard, 'unit', it.unit, 'node', it.node, 'owner', it.owner,
-    'trig', it.trig, 'lease', it.lease, 'tree', it.tree, 'life', it.life, 'boot', it.boot, 'seq', '0', 'since', NOW,
-    'gap', o.gap, 'over', dead or '')
-  redis.call('SADD', P .. 'ur:' .. it.unit, it.occ)
-  redis.call('SADD', P .. 'nr:' .. it.node, it.occ)
-  redis.call('SADD', P .. 'w:' .. it.owner, it.occ)
+  redis.call('HSET', P .. 'o:' .. it.occ, 'gap', o.gap)
   return outcome('granted', it.planned, o)
 end
 
--- Who is in the way: how many, one of them, and the one whose owner the claimer watched die.
-local function slots(it)
-  local s, dead = { taken = 0 }, nil
-  for _, occ in ipairs(redis.call('SMEMBERS', P .. 'ur:' .. it.unit)) do
-    local r = record(occ)
-    local held = redis.call('EXISTS', P .. 'l:' .. occ) == 1
-    if r.unit == '' or (not held and occ == it.stale) then
-      dead = occ
-    else
-      s.taken = s.taken + 1
-      s.ending = s.ending or r.ending == '1'
-      s.holder, s.holder_occ, s.seq = r.owner, occ, r.seq
-    end
-  end
-  return s, dead
+local function wait(it, s)
+  redis.call('HSET', P .. 'u:' .. it.unit, 'cursor', it.planned)
+  s.gap = write_gap(it)
+  redis.call('HSET', P .. 'o:' .. it.occ, 'state', 'queued', 'tok', it.tok, 'planned', it.planned, 'scope', it.scope,
+    'task', it.task, 'shard', it.shard, 'unit', it.unit, 'node', it.node, 'owner', it.owner, 'trig', it.trig,
+    'since', NOW, 'gap', s.gap)
+  redis.call('ZADD', P .. 'q:' .. it.unit, it.planned, it.occ)
+  redis.call('HSET', P .. 'qs', it.unit, cjson.encode({ it.scope, it.task, it.shard }))
+  return outcome('queued', it.planned, s)
 end
 
--- Decided before. The loser is told who holds the unit now: whoever is to see that a holder is dead must be able to
--- watch it, and of many claimers of an instant all but one get this answer.
-local function done(it, cursor, state, owner)
-  local held = redis.call('SMEMBERS', P .. 'ur:' .. it.unit)
-  local occ = held[#held]
-  local seq = occ and redis.call('HGET', P .. 'o:' .. occ, 'seq') or '0'
-  return outcome('done', cursor, { state = state, holder = owner, holder_occ = occ, seq = seq })
-end
-
--- The reply of an earlier, identical request may have been lost: say again what was decided then.
-local function again(it, r, cursor)
-  local o = { replay = '1', state = r.state, why = r.why, holder = r.owner }
-  o.gap = redis.call('HGET', P .. 'o:' .. it.occ, 'gap') or '0'
-  if r.tok ~= it.tok then
-    return done(it, cursor, r.state, r.owner)
+-- Who comes while others wait goes behind them, also when the slot is free.
+local function queue(it, s, dead)
+  local waiting = redis.call('ZCARD', P .. 'q:' .. it.unit)
+  if s.taken == 0 and waiting == 0 then
+    return grant(it, dead)
   end
-  if r.state == 'running' and redis.call('SISMEMBER', P .. 'ur:' .. it.unit, it.occ) == 1 then
-    lease_set(it.occ, it.tok, it.lease)
-    o.fence = r.fence
-    if r.over ~= '' then
-      local v = record(r.over)
-      if v.task ~= '' then
-        o.ended = ended(r.over, v, v.state, v.why, false)
-      end
-    end
-    return outcome('granted', cursor, o)
+  if waiting < tonumber(it.queue_limit) then
+    return wait(it, s)
   end
-  if r.state == 'skipped' or r.state == 'missed' or (r.state == 'unknown' and r.why == 'barrier') then
-    return outcome('decided', cursor, o)
-  end
-  return outcome('done', cursor, o)
-end
-
-local function stale(it)
-  local d = fields(P .. 'd:' .. it.definition, 'rev', 'shards')
-  local term = redis.call('HGET', P .. 'nt:' .. it.node, 'term') or '0'
-  local rev, shards = d.rev == '' and '0' or d.rev, d.shards == '' and '0' or d.shards
-  if rev ~= it.rev or shards ~= it.shards or (it.term ~= '0' and less(it.term, term)) then
-    return { rev = rev, shards = shards, term = term }
-  end
+  return decided(it, 'skipped', 'queue_full', s)
 end
 
 -- A gap alone has no occurrence to be known by, when the reply of an earlier, identical request was lost: its range
@@ -162,7 +90,7 @@ local function claim(it)
     return outcome('expired', cursor)
   end
   if it.planned ~= '' and r.state ~= '' then
-    return again(it, r, cursor)
+    return again(it, it.occ, r, cursor)
   end
   if not cursor then
     return outcome(redis.call('HEXISTS', P .. 'units', it.unit) == 1 and 'unit_lost' or 'unregistered')
@@ -194,8 +122,11 @@ local function claim(it)
     return decided(it, 'missed', 'late')
   end
   local s, dead = slots(it)
+  if it.overlap == 'queue' then
+    return queue(it, s, dead)
+  end
   if s.taken >= (it.overlap == 'concurrent' and tonumber(it.max_running) or 1) then
-    if s.ending or it.overlap == 'queue' then
+    if s.ending then
       return outcome('busy', cursor, s)
     end
     return decided(it, 'skipped', 'overlap', s)

@@ -27,11 +27,21 @@ if mode == 'look' then
 end
 
 local scope, task, who, state, why = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+
+-- What waits and is planned later than now is open again as well; it must not be found decided.
+local function drop_ahead(unit)
+  for _, occ in ipairs(redis.call('ZRANGEBYSCORE', P .. 'q:' .. unit, '(' .. NOW, '+inf')) do
+    redis.call('DEL', P .. 'o:' .. occ)
+    unqueue(unit, occ)
+  end
+end
+
 local set = 0
 for i = 9, #ARGV - 5, 6 do
-  local unit, shard, expect, first, last, count = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
+  local unit, shard, expect, first, last, count = unpack(ARGV, i, i + 5)
   if cursor(unit) == expect then
     redis.call('HSET', P .. 'u:' .. unit, 'cursor', NOW)
+    drop_ahead(unit)
     if count ~= '0' then
       remember(task, HISTORY_MAX, 'scope', scope, 'shard', shard, 'planned', first, 'last', last, 'count', count,
         'state', state, 'cause', why, 'ended', NOW .. '000000', 'error', who)

@@ -1,16 +1,17 @@
 -- Puts a definition in force, if what it was computed from still stands; else the caller reads again. The
 -- instants the old schedule had until `valid` are given up in the same step, as one range a unit.
 -- ARGV: prefix, epoch, run_id, definition, the same task's definition in the other scope, scope, task, rev
--- expected, valid, when, def, shards, competes, kind, every, anchor, cause, owner, node, life, then for each unit
--- of the old definition: cursor expected, first, last, count
+-- expected, valid, when, def, shards, competes, schedule, cause, owner, node, life, then for each unit of the old
+-- definition: cursor expected, first, last, count
 local verdict = gate(ARGV[2], ARGV[3])
 if verdict ~= 'OK' then
   return answer(verdict)
 end
 local definition, scope, task, expected, valid = ARGV[4], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 local key, units = P .. 'd:' .. definition, P .. 'u:' .. definition
-local owner, node, life = ARGV[18], ARGV[19], ARGV[20]
-local UNITS = 20
+local competes, shards = ARGV[13] == '1', tonumber(ARGV[12])
+local owner, node, life = ARGV[16], ARGV[17], ARGV[18]
+local UNITS = 18
 local old = (#ARGV - UNITS) / 4
 
 if (redis.call('HGET', key, 'rev') or '') ~= expected or is_gone(owner) then
@@ -22,9 +23,34 @@ for shard = 0, old - 1 do
     return answer('OK', 'retry')
   end
 end
+
+-- Instants that wait are given up when the task runs no longer by itself, or their unit is no more. Of very many a
+-- page at a time, before anything else changes.
+local PAGE = 200
+local rows = {}
+
+local function give_up_queues(of, from, upto)
+  for shard = from, upto do
+    local unit, room = of .. string.format('%d', shard), PAGE - #rows
+    for _, occ in ipairs(room > 0 and redis.call('ZRANGE', P .. 'q:' .. unit, 0, room - 1) or {}) do
+      local r = record(occ)
+      if r.state == 'queued' then
+        rows[#rows + 1] = give_up(occ, r, 'skipped', competes and 'revised' or 'disabled', owner, node, life, r.tok)
+      else
+        unqueue(unit, occ)
+      end
+    end
+  end
+end
+
+give_up_queues(definition, competes and shards or 0, old - 1)
+give_up_queues(ARGV[5], 0, (tonumber(redis.call('HGET', P .. 'd:' .. ARGV[5], 'shards') or '') or 0) - 1)
+if #rows == PAGE then
+  return answer('OK', 'more', rows)
+end
 local rev = string.format('%d', (tonumber(expected) or 0) + 1)
 redis.call('HSET', key, 'rev', rev, 'when', ARGV[10], 'def', ARGV[11], 'shards', ARGV[12], 'competes', ARGV[13],
-  'kind', ARGV[14], 'every', ARGV[15], 'anchor', ARGV[16], 'valid', valid)
+  'schedule', ARGV[14], 'valid', valid)
 -- Coming back to the other scope later must count as a change there.
 redis.call('HDEL', P .. 'd:' .. ARGV[5], 'when')
 for shard = 0, old - 1 do
@@ -33,14 +59,14 @@ for shard = 0, old - 1 do
   if cursor ~= '' and cursor < valid then
     redis.call('HSET', units .. unit, 'cursor', valid)
     if count ~= '0' then
-      remember_range(owner, scope, task, unit, first, last, count, 'skipped', ARGV[17])
-      keep_untold(owner, node, life, scope, task, unit, first, last, count, 'skipped', ARGV[17])
+      remember_range(owner, scope, task, unit, first, last, count, 'skipped', ARGV[15])
+      keep_untold(owner, node, life, scope, task, unit, first, last, count, 'skipped', ARGV[15])
     end
   end
 end
 -- A shard that is new under this definition has no instant of the old one: it begins here.
 if expected ~= '' then
-  for shard = old, tonumber(ARGV[12]) - 1 do
+  for shard = old, shards - 1 do
     local unit = string.format('%d', shard)
     if redis.call('HEXISTS', P .. 'units', definition .. unit) == 0 then
       redis.call('HSET', units .. unit, 'cursor', valid)
@@ -53,4 +79,4 @@ if expected ~= '' then
     end
   end
 end
-return answer('OK', rev)
+return answer('OK', rev, rows)

@@ -4,10 +4,11 @@ local verdict = gate(ARGV[2], ARGV[3])
 if verdict ~= 'OK' then
   return answer(verdict)
 end
-local d = fields(P .. 'd:' .. ARGV[4], 'rev', 'when', 'def', 'shards', 'competes', 'kind', 'every', 'anchor', 'valid')
+local d = fields(P .. 'd:' .. ARGV[4], 'rev', 'when', 'def', 'shards', 'competes', 'schedule', 'valid')
 local cursors = {}
 for shard = 0, (tonumber(d.shards) or 0) - 1 do
   cursors[#cursors + 1] = redis.call('HGET', P .. 'u:' .. ARGV[4] .. string.format('%d', shard), 'cursor') or ''
 end
 -- No definition is in force before the store was.
-return answer('OK', NOW < born and born or NOW, d.rev, d.when, d.def, d.shards, d.competes, d.kind, d.every, d.anchor, d.valid, cursors)
+return answer('OK', NOW < born and born or NOW, d.rev, d.when, d.def, d.shards, d.competes, d.schedule, d.valid,
+  cursors)

@@ -1,4 +1,4 @@
--- The newest records and ranges, running ones first, at most `limit` rows and 8 MiB.
+-- The newest records and ranges, running and queued ones first, at most `limit` rows and 8 MiB.
 -- ARGV: prefix, task or '', state or '', since or '', limit
 local task, state, since, limit = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local PAGE, LOOK, BYTES = 200, 20000, 8388608
@@ -35,9 +35,24 @@ if state == '' or state == 'running' then
   end
 end
 
+if state == '' or state == 'queued' then
+  local units = redis.call('HGETALL', P .. 'qs')
+  for i = 1, #units, 2 do
+    if (task == '' or task == cjson.decode(units[i + 1])[2]) and not full() then
+      for _, occ in ipairs(redis.call('ZREVRANGE', P .. 'q:' .. units[i], 0, limit)) do
+        local r = record(occ)
+        if r.state == 'queued' and not full() then
+          add({ 'occ', occ, 'trig', r.trig, 'fence', '', 'owner', r.owner, 'scope', r.scope, 'shard', r.shard,
+            'planned', r.planned, 'state', 'queued', 'cause', '' }, r.task)
+        end
+      end
+    end
+  end
+end
+
 local stream = task == '' and P .. 'recent' or P .. 'h:' .. task
 local upto = '+'
-while state ~= 'running' and not full() do
+while state ~= 'running' and state ~= 'queued' and not full() do
   local page = redis.call('XREVRANGE', stream, upto, '-', 'COUNT', PAGE)
   for _, entry in ipairs(page) do
     looked = looked + 1

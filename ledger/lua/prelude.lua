@@ -155,6 +155,26 @@ local function close_record(occ, r, state, why)
     'ended', NOW .. '000000')
 end
 
+-- Instants that wait: `q:` of their unit by planned; `qs` knows which units have any.
+local function unqueue(unit, occ)
+  redis.call('ZREM', P .. 'q:' .. unit, occ)
+  if redis.call('EXISTS', P .. 'q:' .. unit) == 0 then
+    redis.call('HDEL', P .. 'qs', unit)
+  end
+end
+
+-- One that waits is not run: it tells of itself like a decision of `owner`, as a row of untold.lua.
+local function give_up(occ, r, state, why, owner, node, life, tok)
+  local key = P .. 'o:' .. occ
+  redis.call('HSET', key, 'state', state, 'why', why, 'owner', owner, 'tok', tok)
+  redis.call('PEXPIRE', key, RETENTION_MS)
+  remember(r.task, HISTORY_MAX, 'occ', occ, 'trig', r.trig, 'fence', '', 'owner', owner, 'scope', r.scope,
+    'shard', r.shard, 'planned', r.planned, 'state', state, 'cause', why, 'ended', NOW .. '000000')
+  keep_untold(owner, node, life, r.scope, r.task, r.shard, r.planned, r.planned, '1', state, why)
+  unqueue(r.unit, occ)
+  return { r.scope, r.task, r.shard, r.planned, r.planned, '1', state, why, owner }
+end
+
 local function ended(occ, r, state, why, ending)
   return { occ, r.trig, r.scope, r.task, r.shard, r.planned, r.fence, state, why, ending and '1' or '0' }
 end

@@ -19,7 +19,7 @@ end
 if r.state == 'running' and r.tok == tok and redis.call('SISMEMBER', slots, occ) == 1 then
   return answer('OK', prolong() and 'ok' or 'late')
 end
-local lost = r.state == '' or (r.state == 'unknown' and r.why == 'barrier')
+local lost = r.state == '' or r.state == 'queued' or (r.state == 'unknown' and r.why == 'barrier')
 local cursor = redis.call('HGET', ukey, 'cursor')
 if not lost or not cursor or redis.call('SCARD', slots) > 0 then
   return answer('OK', 'lost')
@@ -31,6 +31,9 @@ if less(redis.call('GET', P .. 'fence'), fence) then
   redis.call('SET', P .. 'fence', fence)
 end
 redis.call('PERSIST', key)
+if r.state == 'queued' then
+  unqueue(unit, occ)
+end
 redis.call('HSET', key, 'state', 'running', 'why', '', 'tok', tok, 'fence', fence, 'planned', planned, 'scope', ARGV[5],
   'task', ARGV[6], 'shard', ARGV[7], 'unit', unit, 'node', ARGV[14], 'owner', ARGV[13], 'trig', r.trig,
   'lease', lease, 'tree', '0', 'life', ARGV[15], 'boot', ARGV[16], 'seq', '0', 'since', NOW, 'over', '')

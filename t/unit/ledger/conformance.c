@@ -483,7 +483,9 @@ const size_t claim_case_count = sizeof(claim_cases) / sizeof(claim_cases[0]);
 
 int conformance_main(int argc, char **argv, const struct conformance_backend *b)
 {
-        size_t life_at = claim_case_count, death_at = life_at + life_case_count, count = death_at + death_case_count;
+        size_t life_at = claim_case_count, death_at = life_at + life_case_count;
+        size_t queue_at = death_at + death_case_count, waiting_at = queue_at + queue_case_count;
+        size_t count = waiting_at + waiting_case_count;
         struct CMUnitTest *all = calloc(count, sizeof(*all));
 
         if (!all)
@@ -492,6 +494,8 @@ int conformance_main(int argc, char **argv, const struct conformance_backend *b)
         memcpy(all, claim_cases, claim_case_count * sizeof(*all));
         memcpy(all + life_at, life_cases, life_case_count * sizeof(*all));
         memcpy(all + death_at, death_cases, death_case_count * sizeof(*all));
+        memcpy(all + queue_at, queue_cases, queue_case_count * sizeof(*all));
+        memcpy(all + waiting_at, waiting_cases, waiting_case_count * sizeof(*all));
         int r = run_cases(argc, argv, b->name, all, count);
         free(all);
         return r;

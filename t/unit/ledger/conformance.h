@@ -86,6 +86,10 @@ void ask_claim(struct world *w, const struct ask *a, struct ask_texts *texts, st
 void ask_finish(struct world *w, const struct ask *a, struct ask_texts *texts, enum state state,
                 struct ledger_call *ret);
 
+/* The `n`th take of the world's task by `owner`, NULL: the world's. */
+struct take_texts { char token[TOKEN_TEXT], trig[TRIG_TEXT]; };
+void ask_take(struct world *w, const char *owner, int n, struct take_texts *texts, struct take_in *ret);
+
 /* argv[1]: a pattern of case names. Returns the exit code. */
 int conformance_main(int argc, char **argv, const struct conformance_backend *backend);
 

@@ -19,7 +19,25 @@ enum finished try_finish(struct world *w, struct ask a, struct ask_texts *texts,
 struct peek_out peeked(struct world *w, unsigned shard);
 size_t history_count(struct world *w, enum state state);
 
-extern const struct CMUnitTest claim_cases[], life_cases[], death_cases[];
-extern const size_t claim_case_count, life_case_count, death_case_count;
+/* Queues (conformance_queue.c): a world in which queue_first runs and `waiting` more wait, at -8, -7, .. */
+#define QUEUE_OTHER "there-0a1b2c3d.1.77.9-cccc"
+#define QUEUE_NEEDS (1u << LEDGER_TAKE | 1u << LEDGER_QUEUED)
+extern const struct ask queue_first;
+struct world *queue_world(void **state, unsigned needs, int waiting, struct ask_texts *texts);
+enum outcome try_queue(struct world *w, int at, struct ledger_call *ret);
+
+/* The `n`th take of an owner, NULL: the world's. Its lists are freed. */
+struct take_out try_take(struct world *w, const char *owner, int n);
+void assert_taken(struct world *w, const struct take_out *out, int at);
+
+/* Ends the run of the claim `a`, and takes the oldest. */
+struct finish_out finish_and_take(struct world *w, struct ask a, struct ask_texts *words, enum state state, int n);
+
+/* Ends the run that the `n`th take began at `at`, and takes the next as the `next`th take, unless that is 0. */
+struct finish_out finish_taken(struct world *w, const char *owner, int n, const struct take_out *took, int at, int next);
+
+extern const struct CMUnitTest claim_cases[], life_cases[], death_cases[], queue_cases[], waiting_cases[];
+extern const size_t claim_case_count, life_case_count, death_case_count, queue_case_count,
+                    waiting_case_count;
 
 #endif

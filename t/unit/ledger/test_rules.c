@@ -124,7 +124,6 @@ static void slots_are_settled_by_the_overlap_policy(void **state)
                 { OVERLAP_DROP, 1, 1, 0, OUTCOME_DECIDED },
                 { OVERLAP_DROP, 9, 1, 0, OUTCOME_DECIDED },
                 { OVERLAP_DROP, 1, 1, 1, OUTCOME_BUSY },
-                { OVERLAP_QUEUE, 1, 1, 0, OUTCOME_BUSY },
                 { OVERLAP_CONCURRENT, 2, 1, 0, OUTCOME_GRANTED },
                 { OVERLAP_CONCURRENT, 2, 1, 1, OUTCOME_GRANTED },
                 { OVERLAP_CONCURRENT, 2, 2, 0, OUTCOME_DECIDED },

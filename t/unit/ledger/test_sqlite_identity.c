@@ -176,9 +176,9 @@ static void newer_layout_halts(void **state)
 {
         struct world *w = *state;
         first_life(w);
-        file_sql(w, "ledger.db", "PRAGMA user_version = 2");
+        file_sql(w, "ledger.db", "PRAGMA user_version = 3");
 
-        expect_halt(w, "layout 2");
+        expect_halt(w, "layout 3");
 }
 
 static void other_database_halts(void **state)

@@ -161,3 +161,18 @@ void ask_finish(struct world *w, const struct ask *a, struct ask_texts *texts, e
                 .keep = { 1000, 0 },
         };
 }
+
+void ask_take(struct world *w, const char *owner, int n, struct take_texts *texts, struct take_in *ret)
+{
+        char name[32];
+
+        if (!owner)
+                owner = w->owner;
+        (void) snprintf(name, sizeof(name), "take %d", n);
+        claim_token(owner, name, texts->token);
+        (void) snprintf(texts->trig, sizeof(texts->trig), "%s.t%d", owner, n);
+        *ret = (struct take_in) { .unit = { "", WORLD_TASK, 0 }, .token = texts->token, .trig = texts->trig,
+                                  .owner = owner, .node = w->node, .lease_ms = 30000, .rev = w->rev,
+                                  .shards = w->shards, .life = w->life,
+                                  .not_after = { stamp_instant(clock_wall()).ms + 30000 } };
+}
