@@ -340,13 +340,16 @@ void lead_free(struct lead *l)
 void lead_log_plan(struct triglog *log, const struct job *j)
 {
         const struct task *t = j->task;
+        bool catch_up = t->misfire.policy == MISFIRE_CATCH_UP;
+        char schedule[SCHEDULE_TEXT];
         struct plan_line p = {
                 .task = t->name,
                 .path = t->singleton,
-                .kind = t->schedule.kind == SCHEDULE_EVERY ? "every" : "none",
-                .every_ms = t->schedule.every_ms, .anchor_ms = t->schedule.anchor_ms,
-                .grace_ms = t->misfire.policy == MISFIRE_CATCH_UP ? t->misfire.lookback_ms : t->misfire.grace_ms,
+                .schedule = schedule,
                 .misfire = misfire_names[t->misfire.policy],
+                .grace_ms = t->misfire.grace_ms,
+                .limit = catch_up ? t->misfire.limit : 0,
+                .lookback_ms = catch_up ? t->misfire.lookback_ms : 0,
                 .overlap = overlap_names[t->overlap.policy],
                 .scope = scope_names[t->scope],
                 .scope_key = j->scope_key,
@@ -357,5 +360,6 @@ void lead_log_plan(struct triglog *log, const struct job *j)
                 .timeout_ms = t->timeout_ms,
         };
 
+        schedule_text(&t->schedule, schedule, sizeof(schedule));
         triglog_plan(log, &p);
 }

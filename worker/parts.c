@@ -9,6 +9,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/record/triglog.h"
+#include "common/schedule/zone.h"
 #include "common/scoreboard/scoreboard.h"
 #include "worker/runner/keeper_path.h"
 
@@ -30,7 +31,7 @@ static int open_log(struct worker *w)
         int r = triglog_open(&o, &w->log);
         if (r < 0)
                 return log_error(r, "trigger log: opening a file in %s", w->log_dir);
-        triglog_start(w->log, "worker", b->generation, ONCED_VERSION, w->config->hash, "");
+        triglog_start(w->log, "worker", b->generation, ONCED_VERSION, w->config->hash, zone_data_version());
         return 0;
 }
 

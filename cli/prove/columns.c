@@ -10,18 +10,20 @@
 #include "cli/prove/report.h"
 
 #define CELL 160
+#define SCHEDULE_CELL 60        /* bytes shown of a schedule; a list of many times is longer */
 
 enum column {
         COLUMN_TASK, COLUMN_PATH, COLUMN_SCHEDULE,
-        COLUMN_DUE, COLUMN_RUNS, COLUMN_DONE, COLUMN_NOOP, COLUMN_FAILED, COLUMN_DROPPED, COLUMN_SKIPPED,
+        COLUMN_DUE, COLUMN_RUNS, COLUMN_CROSSING, COLUMN_DONE, COLUMN_NOOP, COLUMN_FAILED, COLUMN_DROPPED, COLUMN_QUEUED,
+        COLUMN_SKIPPED,
         COLUMN_INTERRUPTED, COLUMN_UNKNOWN, COLUMN_TWICE, COLUMN_MISSED,
         COLUMN_P50, COLUMN_P99, COLUMN_MAX, COLUMN_VERDICT,
         COLUMNS
 };
 
 static const char *const heads[COLUMNS] = {
-        "TASK", "PATH", "SCHEDULE", "DUE", "RUNS", "DONE", "NOOP", "FAILED", "DROPPED", "SKIPPED", "INTERRUPTED",
-        "UNKNOWN", "TWICE", "MISSED", "LATE p50", "p99", "max", "VERDICT",
+        "TASK", "PATH", "SCHEDULE", "DUE", "RUNS", "CROSSING", "DONE", "NOOP", "FAILED", "DROPPED", "QUEUED", "SKIPPED",
+        "INTERRUPTED", "UNKNOWN", "TWICE", "MISSED", "LATE p50", "p99", "max", "VERDICT",
 };
 
 struct widths {
@@ -53,10 +55,12 @@ static void numbers_of(const struct row *r, uint64_t ret[COLUMNS])
 {
         ret[COLUMN_DUE] = r->expected;
         ret[COLUMN_RUNS] = r->runs;
+        ret[COLUMN_CROSSING] = r->crossing;
         ret[COLUMN_DONE] = r->results[RESULT_DONE];
         ret[COLUMN_NOOP] = r->results[RESULT_NOOP];
         ret[COLUMN_FAILED] = r->finals[STATE_FAILED];
         ret[COLUMN_DROPPED] = r->unrun[UNRUN_DROPPED];
+        ret[COLUMN_QUEUED] = r->unrun[UNRUN_QUEUED];
         ret[COLUMN_SKIPPED] = r->unrun[UNRUN_SKIPPED] + r->unrun[UNRUN_MISSED];
         ret[COLUMN_INTERRUPTED] = r->finals[STATE_INTERRUPTED];
         ret[COLUMN_UNKNOWN] = r->finals[STATE_UNKNOWN] + r->unrun[UNRUN_UNSURE];
@@ -71,7 +75,8 @@ static void cells_fill(const struct row *r, struct cells *c)
         numbers_of(r, numbers);
         (void) snprintf(c->text[COLUMN_TASK], CELL, "%s", r->task);
         (void) snprintf(c->text[COLUMN_PATH], CELL, "%s", columns_path(r->path));
-        (void) snprintf(c->text[COLUMN_SCHEDULE], CELL, "%s", *r->when ? r->when : "-");
+        (void) snprintf(c->text[COLUMN_SCHEDULE], CELL, "%.*s%s", SCHEDULE_CELL, r->when ? r->when : "-",
+                        r->when && strlen(r->when) > SCHEDULE_CELL ? "..." : "");
         for (unsigned k = COLUMN_DUE; k <= COLUMN_MISSED; k++)
                 (void) snprintf(c->text[k], CELL, "%" PRIu64, numbers[k]);
         late_text(row_late_us(r, 0.5), c->text[COLUMN_P50]);
@@ -82,7 +87,7 @@ static void cells_fill(const struct row *r, struct cells *c)
 
 static bool is_always_there(unsigned column)
 {
-        return column < COLUMN_DONE || column == COLUMN_TWICE || column >= COLUMN_MISSED;
+        return column <= COLUMN_RUNS || column == COLUMN_TWICE || column >= COLUMN_MISSED;
 }
 
 static void widen(struct widths *w, const struct row *r, const struct cells *c)

@@ -9,18 +9,32 @@
 
 DEFINE_CLEANUP(struct scanner *, scanner_freep, scanner_free)
 
+/* By the steady clock within a boot: the other one may have been set back. */
+static bool begins_after(const struct process *m, const struct process *p)
+{
+        int64_t alive_us = p->last_us > p->born_us ? p->last_us : p->born_us;
+        int64_t alive_b_ns = p->last_b_ns > p->born_b_ns ? p->last_b_ns : p->born_b_ns;
+
+        if (*p->boot && strcmp(m->boot, p->boot) == 0)
+                return m->first_b_ns > alive_b_ns;
+        return m->first_us > alive_us;
+}
+
+static bool begins_before(const struct process *m, const struct process *o)
+{
+        return strcmp(m->boot, o->boot) == 0 ? m->first_b_ns < o->first_b_ns : m->first_us < o->first_us;
+}
+
 /* A master begins only when no process of the one before is left (they hold its lock together): its first
  * line ends whatever is older on its node. */
 static const struct process *master_after(const struct evidence *e, const struct process *p)
 {
         const struct process *next = NULL;
-        int64_t alive_us = p->last_us > p->born_us ? p->last_us : p->born_us;
 
         for (size_t i = 0; i < e->process_count; i++) {
                 const struct process *m = e->processes[i];
                 if (m->kind == PROCESS_MASTER && m != p && m->file_count && m->from_start &&
-                    strcmp(m->node, p->node) == 0 && m->first_us > alive_us &&
-                    (!next || m->first_us < next->first_us))
+                    strcmp(m->node, p->node) == 0 && begins_after(m, p) && (!next || begins_before(m, next)))
                         next = m;
         }
         return next;
@@ -112,6 +126,7 @@ static int conclude(struct evidence *e)
         bool any_roster = false, any_worker = false;
         int r = 0;
 
+        steps_settle(e);
         for (size_t i = 0; i < e->process_count && r == 0; i++) {
                 struct process *p = e->processes[i];
                 any_roster |= p->kind == PROCESS_MASTER && p->file_count;
@@ -120,6 +135,8 @@ static int conclude(struct evidence *e)
                         e->from_us = p->first_us;
                 if (p->last_us > e->to_us)
                         e->to_us = p->last_us;
+                if (p->continues && p->kind == PROCESS_WORKER && p->first_us > e->whole_from_us)
+                        e->whole_from_us = p->first_us;
                 r = how_ended(e, p);
         }
         if (r == 0 && any_worker && !any_roster)
@@ -159,5 +176,5 @@ int evidence_read(struct evidence *e)
                 r = evidence_lives(e);
         if (r == 0)
                 ledgers_part(e);
-        return r;
+        return r == 0 ? evidence_remarks(e) : r;
 }

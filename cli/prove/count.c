@@ -25,6 +25,16 @@ uint64_t unit_instants(const struct unit *u, int64_t after_ms, int64_t upto_ms)
         return plans_count(u->plans, u->shard, (struct instant) { after_ms }, (struct instant) { upto_ms });
 }
 
+int unit_next(const struct unit *u, int64_t after_ms, struct instant *ret)
+{
+        const struct plan *plan = plans_at(u->plans, (struct instant) { after_ms + 1 });
+        struct instant from = { after_ms };
+
+        if (plan && plan->valid_from.ms > from.ms)
+                from = plan->valid_from;
+        return plan ? plans_next(u->plans, plan, from, ret) : -ENOENT;
+}
+
 bool unit_expects(const struct judge *j, const struct unit *u, int64_t planned_ms)
 {
         int64_t after, upto;
@@ -45,7 +55,7 @@ static int count_unseen(const struct judge *j, const struct unit *u, int64_t aft
 {
         const struct evidence *e = j->evidence;
         const struct plan *plan = plans_at(u->plans, (struct instant) { upto_ms });
-        int64_t grace = plan ? plan_grace_ms(plan) : 0;
+        int64_t grace = unit_grace_ms(u, plan, upto_ms);
         struct spans unseen = { 0 };
         int r = 0;
 
@@ -131,7 +141,7 @@ static int count_uncovered(struct judge *j, struct unit *u, struct row *row, int
         if (all == 0)
                 return 0;
         if (c->verdict == VERDICT_MISSED)
-                return count_unexplained(j, u, row, after_ms, upto_ms);
+                return unit_waiting(j, u, row, after_ms, upto_ms, count_unexplained);
         int r = count_unseen(j, u, after_ms, upto_ms, &unseen);
         if (r < 0)
                 return r;
@@ -242,5 +252,7 @@ bool unit_empty_between(int64_t after_ms, int64_t before_ms, const void *unit)
 
 int unit_cover(struct unit *u, int64_t first_ms, int64_t last_ms)
 {
-        return spans_add(&u->covered, first_ms, last_ms, unit_empty_between, u);
+        int r = u->queued.count ? spans_cut(&u->queued, first_ms, last_ms) : 0;
+
+        return r < 0 ? r : spans_add(&u->covered, first_ms, last_ms, unit_empty_between, u);
 }

@@ -48,8 +48,12 @@ struct evidence *evidence_free(struct evidence *e)
                 plans_free(e->plans[i]);
         for (size_t i = 0; i < e->trouble_count; i++)
                 free(e->troubles[i]);
+        for (size_t i = 0; i < e->remark_count; i++)
+                free(e->remarks[i]);
         free(e->processes);
         free(e->plans);
+        free(e->steps);
+        free(e->remarks);
         free(e->troubles);
         free(e->blinds);
         free(e->setups);
@@ -139,7 +143,7 @@ struct process *evidence_process(struct evidence *e, const char *node, const cha
                   : strcmp(slot, "c") == 0 ? PROCESS_OTHER
                                            : PROCESS_WORKER;
         p->first_us = FOREVER_US;
-        p->last_us = -FOREVER_US;
+        p->last_us = p->peak_us = -FOREVER_US;
         if (!p->node || !p->boot || !p->tzdata || !p->config ||
             !list_room((void **) &e->processes, e->process_count, &e->process_room, sizeof(*e->processes)) ||
             dict_put(&e->by_name, name, strlen(name), p) < 0) {
@@ -190,13 +194,23 @@ bool evidence_could_run(const struct evidence *e, const struct process *p, const
 /* Lines wait for the end of a turn, and answers of a ledger for each other. */
 #define SLACK_MS 1000
 
+static int64_t decided_ms(const struct plans *plans, const struct plan *plan, int64_t at_us)
+{
+        struct instant at = { at_us / 1000 };
+
+        return at.ms - plans_grace_ms(plans, plan, at) - SLACK_MS;
+}
+
 /* A process that takes nothing more says itself how far it came. One that was killed at work, or goes on, came as
- * far as its last line, and what was due just before that may have been left to be decided within its grace. */
-int64_t evidence_came_ms(const struct process *p, const struct plan *plan)
+ * far as its last line, and what was due just before that may have been left to be decided within its grace. What was
+ * decided when the clock was set back stays so. */
+int64_t evidence_came_ms(const struct process *p, const struct plans *plans, const struct plan *plan)
 {
         if (!p->ceased)
-                return p->last_us / 1000 - plan_grace_ms(plan) - SLACK_MS;
-        return plan->path == PATH_REDIS ? p->ceased_group_ms : p->ceased_ms;
+                return decided_ms(plans, plan, p->last_us);
+        int64_t ceased = plan->path == PATH_REDIS ? p->ceased_group_ms : p->ceased_ms;
+        int64_t before = p->peak_us == -FOREVER_US ? ceased : decided_ms(plans, plan, p->peak_us);
+        return before > ceased ? before : ceased;
 }
 
 /* While some go on, the instants are judged that all of them have seen: logs copied one after the other do not
@@ -210,7 +224,7 @@ int64_t evidence_end_ms(const struct evidence *e, const struct plans *plans)
                 const struct process *p = e->processes[i];
                 if (!evidence_could_run(e, p, plans, plan) || p->last_us == -FOREVER_US)
                         continue;
-                int64_t came = evidence_came_ms(p, plan);
+                int64_t came = evidence_came_ms(p, plans, plan);
                 if (came > end)
                         end = came;
                 if (!p->ended && !p->ceased && plan->path != PATH_DEDICATED && came < open_end)
@@ -229,11 +243,11 @@ int64_t evidence_ledger_end_ms(const struct evidence *e, const struct plans *pla
         for (int pass = 0; pass < 2; pass++)
                 for (size_t i = 0; i < e->process_count; i++) {
                         const struct process *p = e->processes[i];
-                        bool before = p->last_us / 1000 < next->valid_from.ms || strcmp(p->node, next->node) != 0;
+                        bool before = p->last_us / 1000 < next->valid_from.ms || strcmp(p->node, next->said_by->node) != 0;
                         if (!evidence_could_run(e, p, plans, plan) || p->last_us == -FOREVER_US)
                                 continue;
-                        if (pass == 0 && before && evidence_came_ms(p, plan) > end)
-                                end = evidence_came_ms(p, plan);
+                        if (pass == 0 && before && evidence_came_ms(p, plans, plan) > end)
+                                end = evidence_came_ms(p, plans, plan);
                         if (pass == 1 && !before && (end == INT64_MIN || p->first_us / 1000 <= end))
                                 return next->valid_from.ms;
                 }
@@ -281,6 +295,18 @@ bool evidence_died(const struct evidence *e, int64_t from_us, int64_t to_us)
                         return true;
         }
         return false;
+}
+
+int64_t evidence_blind_end_us(const struct evidence *e, const char *key)
+{
+        int64_t end = -FOREVER_US;
+
+        for (size_t i = 0; i < e->blind_count; i++) {
+                const struct blind *b = &e->blinds[i];
+                if (b->to_us > end && (!*key || !b->node || strcmp(b->node, key) == 0))
+                        end = b->to_us;
+        }
+        return end;
 }
 
 bool evidence_blind(const struct evidence *e, const char *key, int64_t from_us, int64_t to_us)

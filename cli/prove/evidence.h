@@ -10,6 +10,7 @@
 
 #include "cli/prove/plans.h"
 #include "cli/prove/dict.h"
+#include "cli/prove/steps.h"
 
 #define FOREVER_US (INT64_MAX / 4)
 
@@ -38,7 +39,12 @@ struct process {
         size_t file_count;
 
         bool from_start;        /* the log begins with line 1 */
-        int64_t first_us, last_us;    /* of its lines */
+        bool continues;         /* it begins in a later file: the older ones are not here */
+        int64_t first_us, last_us;    /* of its lines; times are as late as the clock had got by then */
+        int64_t first_b_ns, last_b_ns;
+        int64_t peak_us;        /* the latest that the clock had shown before it was set back; -FOREVER_US: it was not */
+        bool is_steady;         /* the clock was set: then lines are put in order by steady_us + boottime */
+        int64_t steady_us;
         bool occurrences;       /* has lines about occurrences, the first planned for: */
         int64_t first_planned_ms;
         bool led, synced;
@@ -49,7 +55,7 @@ struct process {
 
         bool born, gone, stopped, ended;
         bool never_ready;       /* so the roster says: it asked for nothing */
-        int64_t born_us, gone_us, ended_us;
+        int64_t born_us, gone_us, ended_us, born_b_ns, gone_b_ns;
         int exit_code, signal;
         bool ceased;            /* it has said how far it came, for each ledger: */
         int64_t ceased_ms, ceased_group_ms;
@@ -84,6 +90,12 @@ struct evidence {
         struct blind *blinds;         /* owned */
         size_t blind_count, blind_room;
 
+        struct step *steps;           /* owned */
+        size_t step_count, step_room, steps_dropped;
+
+        char **remarks;               /* owned: what one should know of the logs, though nothing is wrong with them */
+        size_t remark_count, remark_room, remarks_dropped;
+
         char **troubles;              /* owned: what is wrong with the evidence, in words */
         size_t trouble_count, trouble_room, troubles_dropped;
         bool unreadable;              /* a file could not be read, or is no trigger log */
@@ -114,7 +126,7 @@ int64_t evidence_ledger_end_ms(const struct evidence *e, const struct plans *pla
 /* True when the process could run the task under this plan; and until when it saw to it. */
 bool evidence_could_run(const struct evidence *e, const struct process *p, const struct plans *plans,
                         const struct plan *plan);
-int64_t evidence_came_ms(const struct process *p, const struct plan *plan);
+int64_t evidence_came_ms(const struct process *p, const struct plans *plans, const struct plan *plan);
 
 /* True when a process here was killed at work, or went unseen, within [from, to]: of what it decided last, its lines
  * may be owed. */
@@ -130,8 +142,12 @@ bool evidence_goes_on(const struct evidence *e, const char *key);
 /* True when a run for `key` may have been started unseen within [from, to]. */
 bool evidence_blind(const struct evidence *e, const char *key, int64_t from_us, int64_t to_us);
 
+/* The end of the last stretch in which a run for `key` may have been started unseen; -FOREVER_US: there is none. */
+int64_t evidence_blind_end_us(const struct evidence *e, const char *key);
+
 /* For the parts of evidence: verify.c reads a process, conclude.c draws the conclusions, lives.c those about tasks
- * that came and went. */
+ * that came and went, remarks.c says what is worth knowing. */
+int evidence_remarks(struct evidence *e);
 struct scanner;
 int evidence_verify(struct evidence *e, struct process *p, struct scanner *s);
 int evidence_setup(struct evidence *e, struct process *p);   /* finds or makes its setup; 0 or -ENOMEM */

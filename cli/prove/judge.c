@@ -38,10 +38,12 @@ static void unit_free(struct unit *u)
         free(u->key);
         free(u->open);
         free(u->counted);
+        free(u->intervals);
         spans_done(&u->ran);
         spans_done(&u->covered);
         spans_done(&u->done);
         spans_done(&u->doubled);
+        spans_done(&u->queued);
         free(u);
 }
 
@@ -103,7 +105,7 @@ static struct unit *unit_new(struct judge *j, const char *task, const char *key,
         u->task = strdup(task);
         u->key = strdup(key);
         u->shard = shard;
-        u->ran_from_ms = INT64_MIN;
+        u->ran_from_ms = u->passed_ms = INT64_MIN;
         u->plans = evidence_plans(j->evidence, task, key);
         if (u->task && u->key && u->plans) {
                 const struct plans *p = u->plans;
@@ -194,7 +196,9 @@ static int fold(struct judge *j, struct unit *u, int64_t frontier_ms)
                         r = occurrence_settle(j, u, o);
                         j->open--;
                 } else {
-                        u->open[kept++] = *o;
+                        if (kept < i)
+                                u->open[kept] = *o;
+                        kept++;
                 }
         }
         u->open_count = kept;
@@ -277,6 +281,8 @@ int judge_end(struct judge *j)
                 for (size_t k = 0; k < u->open_count && r == 0; k++)
                         r = occurrence_settle(j, u, &u->open[k]);
                 u->open_count = 0;
+                if (r == 0)
+                        r = unit_waits(u);
                 j->strangers |= r == 0 && unit_has_strangers(j, u);
         }
         for (size_t i = 0; i < j->unit_count && r == 0; i++)

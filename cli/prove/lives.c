@@ -70,7 +70,7 @@ static int64_t end_before_ms(const struct evidence *e, const struct plans *plans
                 if (strcmp(p->node, leader->node) != 0 || p->first_us >= leader->first_us ||
                     p->last_us == -FOREVER_US || !evidence_could_run(e, p, plans, plan))
                         continue;
-                int64_t came = evidence_came_ms(p, plan);
+                int64_t came = evidence_came_ms(p, plans, plan);
                 if (came > end)
                         end = came;
         }

@@ -21,7 +21,7 @@ struct stream {
         struct scanner *scanner;         /* owned while under way: it keeps the texts of `record` */
         struct record record;
         uint64_t newest_n;
-        int64_t place_ms;
+        int64_t place_ms, order_us;      /* order_us: of `record`, where places are equal */
 };
 
 /* The node is a stream's first member: no cast away from const is needed that way. */
@@ -31,8 +31,8 @@ static bool stream_less(const struct heap_node *a, const struct heap_node *b)
 
         if (x->place_ms != y->place_ms)
                 return x->place_ms < y->place_ms;
-        if (x->record.t_us != y->record.t_us)   /* at one instant, as it happened */
-                return x->record.t_us < y->record.t_us;
+        if (x->order_us != y->order_us)
+                return x->order_us < y->order_us;
         return x->process->index < y->process->index;
 }
 
@@ -55,6 +55,14 @@ static bool about_occurrence(const struct stream *s)
 static int64_t record_place_ms(const struct record *r)
 {
         return record_number(r, r->e == EVENT_SKIP || r->e == EVENT_MISS ? FIELD_LAST : FIELD_PLANNED);
+}
+
+/* At one instant, as it happened. */
+static int64_t record_order_us(const struct stream *s)
+{
+        const struct process *p = s->process;
+
+        return p->is_steady ? p->steady_us + s->record.b_ns / NS_PER_US : s->record.t_us;
 }
 
 /* 1: there is a line in `record`; 0: the log has ended. Files that cannot be read any more were named by the
@@ -88,6 +96,7 @@ static int stream_next(struct stream *s)
                         s->newest_n = s->record.n;
                 if (!wanted)
                         continue;
+                s->order_us = record_order_us(s);
                 int64_t place = record_place_ms(&s->record);
                 if (place > s->place_ms)
                         s->place_ms = place;

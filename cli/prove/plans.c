@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/prove/evidence.h"
 #include "cli/prove/scan.h"
 #include "cli/prove/spans.h"
-#include "common/record/ids.h"
 #include "common/schedule/misfire.h"
 
 struct plans *plans_new(const char *task, const char *key)
@@ -20,7 +20,8 @@ struct plans *plans_new(const char *task, const char *key)
                 return NULL;
         p->task = strdup(task);
         p->key = strdup(key);
-        return p->task && p->key ? p : plans_free(p);
+        p->near = calloc(1, sizeof(*p->near));
+        return p->task && p->key && p->near ? p : plans_free(p);
 }
 
 struct plans *plans_free(struct plans *p)
@@ -31,45 +32,34 @@ struct plans *plans_free(struct plans *p)
         free(p->key);
         free(p->list);
         free(p->setups);
+        free(p->near);
+        free(p->doubt);
         free(p);
         return NULL;
 }
 
-static int plan_read(const struct record *r, struct plan *ret)
-{
-        int path = text_index(record_text(r, FIELD_PATH), path_names);
-        int64_t shards = record_number(r, FIELD_SHARDS);
-        struct text kind = record_text(r, FIELD_KIND);
-
-        if (path < 0 || shards < 1 || shards > SHARDS_MAX || !record_has(r, FIELD_VALID_FROM))
-                return -EINVAL;
-        *ret = (struct plan) {
-                .until = { INT64_MAX },
-                .path = (enum path) path,
-                .computable = true,
-                .competes =
-                        record_number(r, FIELD_ENABLED) && !text_is(record_text(r, FIELD_SCOPE), "manual"),
-                .concurrent = text_is(record_text(r, FIELD_OVERLAP), "concurrent"),
-                .queued = text_is(record_text(r, FIELD_OVERLAP), "queue"),
-                .catch_up = text_is(record_text(r, FIELD_MISFIRE), "catch_up"),
-                .grace_ms = record_has(r, FIELD_GRACE) ? record_number(r, FIELD_GRACE) : -1,
-                .shards = (unsigned) shards,
-                .rev = (uint64_t) record_number(r, FIELD_REV),
-                .valid_from = { record_number(r, FIELD_VALID_FROM) },
-        };
-        if (text_is(kind, "every"))
-                return schedule_every(record_number(r, FIELD_EVERY), record_number(r, FIELD_ANCHOR),
-                                      &ret->schedule) < 0 ? -EINVAL : 0;
-        ret->computable = text_is(kind, "none") || !ret->competes;
-        return 0;
-}
-
 static bool same_definition(const struct plan *a, const struct plan *b)
 {
-        return a->path == b->path && a->schedule.kind == b->schedule.kind &&
-               a->schedule.every_ms == b->schedule.every_ms &&
-               a->schedule.anchor_ms == b->schedule.anchor_ms && a->competes == b->competes &&
-               a->shards == b->shards;
+        return a->path == b->path && schedule_equal(&a->schedule, &b->schedule) && a->computable == b->computable &&
+               a->competes == b->competes && a->shards == b->shards;
+}
+
+static int64_t longest(int64_t a, int64_t b)
+{
+        return a > b ? a : b;
+}
+
+/* How a task overlaps and catches up may change within a revision, and nothing says when: what any of its lines
+ * allowed is allowed. */
+static void policies_join(struct plan *p, const struct plan *other)
+{
+        p->concurrent |= other->concurrent;
+        p->queued |= other->queued;
+        p->catch_up |= other->catch_up;
+        if (other->max_running > p->max_running)
+                p->max_running = other->max_running;
+        if (p->grace_ms != other->grace_ms)
+                p->grace_ms = longest(longest(p->grace_ms, other->grace_ms), GRACE_DEFAULT_MS);
 }
 
 static int make_room(struct plans *p)
@@ -90,6 +80,7 @@ static int place(struct plans *p, const struct plan *n)
 {
         if (make_room(p) < 0)
                 return -ENOMEM;
+        *p->near = (struct near) { 0 };   /* it knows schedules by their place */
         size_t i = p->count++;
         for (; i > 0 && (p->list[i - 1].valid_from.ms > n->valid_from.ms ||
                          (p->list[i - 1].valid_from.ms == n->valid_from.ms && p->list[i - 1].rev > n->rev));
@@ -99,21 +90,42 @@ static int place(struct plans *p, const struct plan *n)
         return 0;
 }
 
-int plans_add(struct plans *p, const struct record *r, const char *node)
+void plans_move(struct plans *p, size_t i, struct instant valid_from)
+{
+        struct plan moved = p->list[i];
+
+        moved.valid_from = valid_from;
+        memmove(&p->list[i], &p->list[i + 1], (--p->count - i) * sizeof(*p->list));
+        (void) place(p, &moved);        /* there is room: one was taken out */
+}
+
+static void first_said(struct plan *p, const struct plan *other)
+{
+        if (other->said_b_ns >= p->said_b_ns || strcmp(other->said_by->boot, p->said_by->boot) != 0)
+                return;
+        p->said_by = other->said_by;
+        p->said_b_ns = other->said_b_ns;
+}
+
+int plans_add(struct plans *p, const struct record *r, const struct process *by)
 {
         struct plan n;
 
-        int e = plan_read(r, &n);
+        int e = plan_read(p, r, &n);
         if (e < 0)
                 return e;
-        n.node = node;
-        p->unknown_kind |= !n.computable;
+        n.said_by = by;
+        n.said_b_ns = r->b_ns;
         for (size_t i = 0; i < p->count; i++) {
                 struct plan *o = &p->list[i];
                 if (o->rev != n.rev)
                         continue;
                 if (same_definition(o, &n) &&
                     (n.path == PATH_NONE || n.valid_from.ms == o->valid_from.ms)) {
+                        policies_join(o, &n);
+                        policies_join(&n, o);
+                        first_said(o, &n);
+                        first_said(&n, o);
                         if (n.valid_from.ms >= o->valid_from.ms)
                                 return 0;
                         memmove(o, o + 1, (p->count - i - 1) * sizeof(*o));
@@ -136,13 +148,35 @@ const struct plan *plans_at(const struct plans *p, struct instant i)
         return at > 0 ? &p->list[at - 1] : NULL;
 }
 
-int64_t plan_grace_ms(const struct plan *p)
+int plans_next(const struct plans *p, const struct plan *plan, struct instant after, struct instant *ret)
 {
-        if (p->grace_ms >= 0)
-                return p->grace_ms;
-        if (p->schedule.kind == SCHEDULE_EVERY && p->schedule.every_ms < GRACE_DEFAULT_MS)
-                return p->schedule.every_ms;
-        return GRACE_DEFAULT_MS;
+        return near_next(p->near, &plan->schedule, after, ret);
+}
+
+uint64_t plans_plan_count(const struct plans *p, const struct plan *plan, struct instant after, struct instant upto)
+{
+        return near_count(p->near, &plan->schedule, after, upto);
+}
+
+/* From the newest instant up to `i` to its successor; earlier ones have been given up by then, or been started. */
+static int64_t interval_ms(const struct plans *p, const struct plan *plan, struct instant i)
+{
+        struct instant last = i, next;
+
+        if (plan->schedule.kind == SCHEDULE_EVERY)
+                return plan->schedule.every_ms;
+        if (near_count(p->near, &plan->schedule, (struct instant) { i.ms - 1 }, i) == 0 &&
+            schedule_last(&plan->schedule, i, &last) < 0)
+                return 0;
+        return plans_next(p, plan, last, &next) < 0 ? 0 : next.ms - last.ms;
+}
+
+int64_t plans_grace_ms(const struct plans *p, const struct plan *plan, struct instant i)
+{
+        if (plan->grace_ms >= 0)
+                return plan->grace_ms;
+        int64_t interval = interval_ms(p, plan, i);
+        return interval > 0 && interval < GRACE_DEFAULT_MS ? interval : GRACE_DEFAULT_MS;
 }
 
 int plans_told(struct plans *p, size_t setup)
@@ -174,6 +208,7 @@ static int plan_limit(struct plans *p, size_t i, const struct spans *force)
         int64_t end = i + 1 < p->count ? p->list[i + 1].valid_from.ms : INT64_MAX;
         int more = 0;
 
+        *p->near = (struct near) { 0 };
         p->list[i].until = whole.valid_from;
         for (size_t k = spans_find(force, whole.valid_from.ms + 1); k < force->count; k++) {
                 const struct span *s = &force->list[k];
@@ -237,7 +272,7 @@ uint64_t plans_count(const struct plans *p, unsigned shard, struct instant after
                 struct instant from = after, to = upto;
 
                 if (plans_part(p, i, &from, &to) && plan->competes && plan->computable && shard < plan->shards)
-                        sum += schedule_count(&plan->schedule, from, to);
+                        sum += near_count(p->near, &plan->schedule, from, to);
                 if (plan->valid_from.ms <= after.ms)
                         break;
         }
@@ -247,11 +282,13 @@ uint64_t plans_count(const struct plans *p, unsigned shard, struct instant after
 bool plans_adjacent(const struct plans *p, struct instant earlier, struct instant later)
 {
         const struct plan *plan = plans_at(p, later);
+        struct instant next;
 
         if (later.ms - earlier.ms <= 1)
                 return true;
-        return plan && plan == plans_at(p, earlier) && plan->schedule.kind == SCHEDULE_EVERY &&
-               schedule_count(&plan->schedule, earlier, (struct instant) { later.ms - 1 }) == 0;
+        if (!plan || plan != plans_at(p, earlier) || plan->schedule.kind == SCHEDULE_NONE)
+                return false;
+        return plans_next(p, plan, earlier, &next) < 0 || next.ms >= later.ms;
 }
 
 bool plans_has(const struct plans *p, unsigned shard, struct instant i)
@@ -262,5 +299,6 @@ bool plans_has(const struct plans *p, unsigned shard, struct instant i)
                 return true;
         if (plan == p->list && i.ms <= plan->valid_from.ms && plan->rev > 1)
                 return true;    /* of an earlier plan, whose line is no longer there */
-        return plan->competes && shard < plan->shards && schedule_has(&plan->schedule, i);
+        return plan->competes && shard < plan->shards &&
+               near_count(p->near, &plan->schedule, (struct instant) { i.ms - 1 }, i) > 0;
 }

@@ -7,25 +7,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/prove/near.h"
 #include "common/record/names.h"
 #include "common/schedule/schedule.h"
 
+struct process;
 struct record;
 
 struct plan {
         enum path path;
-        struct schedule schedule;   /* kind none: this version cannot compute it, or scope manual */
-        bool computable; /* false: an unknown kind of schedule; nothing is expected, and it is said */
+        struct schedule schedule;   /* kind none: it cannot be computed here, or scope manual */
+        bool computable;            /* false: nothing is expected, and it is said why */
         bool competes;              /* enabled, and not scope manual */
         bool concurrent, queued;    /* overlap policy */
+        unsigned max_running;       /* concurrent */
         bool catch_up;
-        int64_t grace_ms;           /* -1: default rule */
+        int64_t grace_ms;           /* -1: default rule; under catch_up the lookback */
         unsigned shards;
         uint64_t rev;
         struct instant valid_from;  /* instants after it, up to the next plan's */
         struct instant until;       /* and up to here, when nobody had it then, or the next is another ledger's */
         bool resumed;               /* the one before, after a time in which nobody had the task */
-        const char *node;           /* of the process that said it first; borrowed from its process */
+        const struct process *said_by;   /* the first of its boot that said it, and when; borrowed from the evidence */
+        int64_t said_b_ns;
 };
 
 struct plans {
@@ -34,15 +38,22 @@ struct plans {
         size_t count, room;
         uint64_t *setups;           /* owned bits: which setups have the task, by the lines of their leaders */
         size_t setup_words;
+        struct near *near;          /* owned */
         bool split;                 /* two definitions claimed one revision */
-        bool unknown_kind;
+        char *doubt;                /* owned: why a plan cannot be computed here; NULL: all can */
 };
 
 struct plans *plans_new(const char *task, const char *key);
 struct plans *plans_free(struct plans *p);
 
-/* Adds what a plan line of node `node` says. 0, -EINVAL: the line makes no sense, -ENOMEM. */
-int plans_add(struct plans *p, const struct record *r, const char *node);
+/* Adds what a plan line of process `by` says. 0, -EINVAL: the line makes no sense, -ENOMEM. */
+int plans_add(struct plans *p, const struct record *r, const struct process *by);
+
+/* The plan of a line, by itself; what it cannot compute it notes in `p`. As plans_add. */
+int plan_read(struct plans *p, const struct record *r, struct plan *ret);
+
+/* Gives plan i another time to be valid from, and the place that goes with it. */
+void plans_move(struct plans *p, size_t i, struct instant valid_from);
 
 /* Notes that setup `setup` has the task, and asks for it. */
 int plans_told(struct plans *p, size_t setup);   /* 0 or -ENOMEM */
@@ -61,8 +72,14 @@ bool plans_part(const struct plans *p, size_t i, struct instant *after, struct i
 /* The plan an instant falls under; the first one also for earlier instants. NULL without plans. */
 const struct plan *plans_at(const struct plans *p, struct instant i);
 
-/* Grace of an instant under its plan, in ms. */
-int64_t plan_grace_ms(const struct plan *p);
+/* How long after `i` the newest instant up to then could still be started under `plan`, one of these, in ms. */
+int64_t plans_grace_ms(const struct plans *p, const struct plan *plan, struct instant i);
+
+/* The first instant of `plan`, one of these, after `after`; as schedule_next. */
+int plans_next(const struct plans *p, const struct plan *plan, struct instant after, struct instant *ret);
+
+/* How many instants `plan`, one of these, has in (after, upto], whatever else is in force. */
+uint64_t plans_plan_count(const struct plans *p, const struct plan *plan, struct instant after, struct instant upto);
 
 /* How many instants of `shard` were to run in (after, upto]. Nothing before the first plan counts. */
 uint64_t plans_count(const struct plans *p, unsigned shard, struct instant after, struct instant upto);

@@ -127,11 +127,16 @@ static void span_text(int64_t from_ms, int64_t upto_ms, char ret[2 * STAMP_TEXT 
         (void) snprintf(ret, 2 * STAMP_TEXT + 8, "%s to %s", from, upto);
 }
 
-/* What is in no column. */
+/* What is in no column, or said better in words. */
 static void beside_print(FILE *out, const struct row *r)
 {
         char span[2 * STAMP_TEXT + 8];
 
+        if (r->unrun[UNRUN_QUEUED])
+                (void) fprintf(out, "%s: %" PRIu64 " still queued\n", r->task, r->unrun[UNRUN_QUEUED]);
+        if (r->waited)
+                (void) fprintf(out, "%s: %" PRIu64 " run%s queued before, for %.1f s at most; not in LATE\n", r->task,
+                               r->waited, r->waited == 1 ? "" : "s", (double) r->wait_max_us / 1e6);
         if (r->manual)
                 (void) fprintf(out, "%s: %" PRIu64 " more run%s, by hand\n", r->task, r->manual,
                                r->manual == 1 ? "" : "s");
@@ -285,13 +290,8 @@ void report_table(FILE *out, const struct evidence *e, const struct judge *j, bo
         for (unsigned w = UNJUDGED_NOTHING + 1; w < UNJUDGED_COUNT_; w++)
                 unjudged_print(out, j, (enum unjudged) w);
         list_print(out, "What does not fit:", j->notes, j->note_count, j->notes_dropped, verbose);
+        list_print(out, "What one should know of the logs:", e->remarks, e->remark_count, e->remarks_dropped, verbose);
         list_print(out, "What is wrong with the logs:", e->troubles, e->trouble_count, e->troubles_dropped,
                    verbose);
-        for (size_t i = 0; i < e->plans_count; i++)
-                if (e->plans[i]->unknown_kind)
-                        (void) fprintf(out,
-                                       "%s: a schedule of a kind that is not computed here: missed instants "
-                                       "do not show\n",
-                                       e->plans[i]->task);
         verdict_print(out, e, j);
 }

@@ -83,7 +83,7 @@ static void row_json(struct buf *b, const struct row *r)
         buf_char(b, ',');
         text(b, "path", r->path < PATH_COUNT_ ? path_names[r->path] : "");
         buf_char(b, ',');
-        text(b, "schedule", r->when);
+        text(b, "schedule", r->when ? r->when : "");
         buf_char(b, ',');
         text(b, "verdict", r->path == PATH_NONE ? "NOT SINGLE" : any ? verdict_names[v] : "NOTHING");
         report_row_verdict(r, verdict, sizeof(verdict));
@@ -108,6 +108,10 @@ static void row_json(struct buf *b, const struct row *r)
                    r->finals[STATE_INTERRUPTED], r->finals[STATE_UNKNOWN] + r->unrun[UNRUN_UNSURE],
                    r->verdicts[VERDICT_DUPLICATE] + r->beside[VERDICT_DUPLICATE], r->verdicts[VERDICT_MISSED],
                    r->running, r->attempts, row_sources(r));
+        buf_format(b,
+                   ",\"queued\":%" PRIu64 ",\"crossing\":%" PRIu64 ",\"waited\":{\"runs\":%" PRIu64 ",\"max_us\":%" PRId64
+                   "}",
+                   r->unrun[UNRUN_QUEUED], r->crossing, r->waited, r->wait_max_us);
         counts(b, "verdicts", verdict_names, r->verdicts, VERDICT_COUNT_);
         counts(b, "findings", finding_names, r->findings, FINDING_COUNT_);
         counts(b, "states", state_names, r->finals, STATE_COUNT_);
@@ -134,6 +138,27 @@ static void list_json(struct buf *b, const char *key, char *const *texts, size_t
         buf_format(b, "],\"%s_dropped\":%zu", key, dropped);
 }
 
+/* The clocks that were set, the times of day before and after it. */
+static void steps_json(struct buf *b, const struct evidence *e)
+{
+        char when[STAMP_TEXT];
+
+        buf_text(b, ",\"steps\":[");
+        for (size_t i = 0; i < e->step_count; i++) {
+                const struct step *s = &e->steps[i];
+                buf_text(b, i ? ",{" : "{");
+                text(b, "node", s->node);
+                buf_char(b, ',');
+                instant_text((struct instant) { (s->at_us - s->jump_us) / 1000 }, when);
+                text(b, "from", when);
+                buf_char(b, ',');
+                instant_text((struct instant) { s->at_us / 1000 }, when);
+                text(b, "to", when);
+                buf_format(b, ",\"jump_ms\":%" PRId64 ",\"processes\":%u}", s->jump_us / 1000, s->processes);
+        }
+        buf_format(b, "],\"steps_dropped\":%zu", e->steps_dropped);
+}
+
 void report_json(struct buf *b, const struct evidence *e, const struct judge *j)
 {
         char when[STAMP_TEXT];
@@ -155,6 +180,8 @@ void report_json(struct buf *b, const struct evidence *e, const struct judge *j)
         }
         buf_char(b, ']');
         list_json(b, "notes", j->notes, j->note_count, j->notes_dropped);
+        list_json(b, "remarks", e->remarks, e->remark_count, e->remarks_dropped);
+        steps_json(b, e);
         list_json(b, "troubles", e->troubles, e->trouble_count, e->troubles_dropped);
         buf_text(b, "}\n");
 }

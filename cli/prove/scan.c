@@ -39,12 +39,12 @@ static const struct {
         [FIELD_TASK] = { "task", TEXT },
         [FIELD_KEY] = { "key", TEXT },
         [FIELD_PATH] = { "path", TEXT },
-        [FIELD_KIND] = { "kind", TEXT },
-        [FIELD_EVERY] = { "every", NUMBER },
-        [FIELD_ANCHOR] = { "anchor", NUMBER },
-        [FIELD_GRACE] = { "grace", NUMBER },
+        [FIELD_SCHEDULE] = { "schedule", TEXT },
         [FIELD_MISFIRE] = { "misfire", TEXT },
+        [FIELD_GRACE] = { "grace", NUMBER },
+        [FIELD_LOOKBACK] = { "lookback", NUMBER },
         [FIELD_OVERLAP] = { "overlap", TEXT },
+        [FIELD_MAX_RUNNING] = { "max_running", NUMBER },
         [FIELD_SCOPE] = { "scope", TEXT },
         [FIELD_SHARDS] = { "shards", NUMBER },
         [FIELD_ENABLED] = { "enabled", NUMBER },
@@ -69,6 +69,7 @@ static const struct {
         [FIELD_CEASED] = { "ceased", NUMBER },
         [FIELD_CEASED_GROUP] = { "ceased_group", NUMBER },
         [FIELD_LED] = { "led", NUMBER },
+        [FIELD_JUMP_NS] = { "jump_ns", NUMBER },
 };
 
 _Static_assert(FIELD_COUNT_ <= 64, "record.present has a bit for each field");
@@ -78,7 +79,7 @@ static const char *const event_names[EVENT_COUNT_] = {
         [EVENT_ROSTER] = "roster", [EVENT_PLAN] = "plan",       [EVENT_ATTEMPT] = "attempt",
         [EVENT_RUN] = "run",       [EVENT_FINISH] = "finish",   [EVENT_SKIP] = "skip",
         [EVENT_MISS] = "miss",     [EVENT_GAP] = "gap",         [EVENT_TORN] = "torn",
-        [EVENT_CEASE] = "cease",   [EVENT_STOP] = "stop",
+        [EVENT_CEASE] = "cease",   [EVENT_STOP] = "stop",       [EVENT_STEP] = "step",
 };
 
 #define SLOTS       256         /* of the hash over field names; a power of two */
@@ -231,8 +232,8 @@ static int64_t within(int64_t v, int64_t limit)
 static void numbers_bound(struct record *r)
 {
         static const enum field instants[] = {
-                FIELD_PLANNED,    FIELD_FIRST,  FIELD_LAST,  FIELD_CEASED, FIELD_CEASED_GROUP,
-                FIELD_VALID_FROM, FIELD_ANCHOR, FIELD_GRACE,
+                FIELD_PLANNED,    FIELD_FIRST, FIELD_LAST,     FIELD_CEASED, FIELD_CEASED_GROUP,
+                FIELD_VALID_FROM, FIELD_GRACE, FIELD_LOOKBACK,
         };
 
         for (size_t i = 0; i < sizeof(instants) / sizeof(*instants); i++)
@@ -240,6 +241,8 @@ static void numbers_bound(struct record *r)
                         r->numbers[instants[i]] = within(r->numbers[instants[i]], INSTANT_MAX_MS);
         if (record_has(r, FIELD_RUN_US))
                 r->numbers[FIELD_RUN_US] = within(r->numbers[FIELD_RUN_US], LENGTH_MAX);
+        if (record_has(r, FIELD_JUMP_NS))
+                r->numbers[FIELD_JUMP_NS] = within(r->numbers[FIELD_JUMP_NS], BOOTTIME_MAX);
         r->b_ns = within(r->numbers[FIELD_B], BOOTTIME_MAX);
 }
 

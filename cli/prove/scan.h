@@ -24,6 +24,7 @@ enum event {
         EVENT_TORN,
         EVENT_CEASE,
         EVENT_STOP,
+        EVENT_STEP,
         EVENT_COUNT_
 };
 
@@ -50,12 +51,12 @@ enum field {
         FIELD_TASK,
         FIELD_KEY,
         FIELD_PATH,
-        FIELD_KIND,
-        FIELD_EVERY,
-        FIELD_ANCHOR,
-        FIELD_GRACE,
+        FIELD_SCHEDULE,
         FIELD_MISFIRE,
+        FIELD_GRACE,
+        FIELD_LOOKBACK,
         FIELD_OVERLAP,
+        FIELD_MAX_RUNNING,
         FIELD_SCOPE,
         FIELD_SHARDS,
         FIELD_ENABLED,
@@ -80,6 +81,7 @@ enum field {
         FIELD_CEASED,
         FIELD_CEASED_GROUP,
         FIELD_LED,
+        FIELD_JUMP_NS,
         FIELD_COUNT_
 };
 

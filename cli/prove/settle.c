@@ -5,9 +5,8 @@
 
 #include "cli/prove/unit.h"
 #include "common/clock.h"
+#include "common/schedule/misfire.h"
 
-/* Clocks of two nodes, and a line's time against its effect, may differ by this much. */
-#define ERROR_US 1000000LL
 /* A start may be this much ahead of its instant: the store lets a claim come that early. */
 #define EARLY_US 50000LL
 
@@ -42,7 +41,18 @@ bool occurrence_settled(const struct unit *u, const struct occurrence *o, int64_
         if (o->path != PATH_NONE)
                 return o->end_count > 0;
         plan = plans_at(u->plans, (struct instant) { o->planned_ms });
-        return o->planned_ms + (plan ? plan_grace_ms(plan) : 0) + ERROR_US / 1000 < frontier_ms;
+        return o->planned_ms + unit_grace_ms(u, plan, o->planned_ms) + ERROR_US / 1000 < frontier_ms;
+}
+
+int64_t unit_grace_ms(const struct unit *u, const struct plan *plan, int64_t planned_ms)
+{
+        return plan ? plans_grace_ms(u->plans, plan, (struct instant) { planned_ms }) : 0;
+}
+
+/* True when the clock was set about then: a line's time does not tell how late the start was. */
+static bool is_lateness_known(const struct judge *j, const struct run_ref *run)
+{
+        return !steps_near(j->evidence, j->evidence->processes[run->process], run->b_ns, GRACE_DEFAULT_MS * NS_PER_MS);
 }
 
 static void when_text(int64_t planned_ms, char ret[STAMP_TEXT])
@@ -110,8 +120,8 @@ int unit_ran_again(struct taking *t)
                           (unsigned long long) t->r->n);
 }
 
-static int finding(struct judge *j, const struct unit *u, struct row *row, const struct occurrence *o,
-                   enum finding f, const char *text)
+int occurrence_finding(struct judge *j, const struct unit *u, struct row *row, const struct occurrence *o,
+                       enum finding f, const char *text)
 {
         char when[STAMP_TEXT];
 
@@ -119,45 +129,6 @@ static int finding(struct judge *j, const struct unit *u, struct row *row, const
         row->findings[f]++;
         return judge_note(j, "%s %s %s: %s (%s)", finding_names[f], u->task, when, text,
                           process_name(j, o->last_process));
-}
-
-static bool overlaps(const struct judge *j, const struct interval *a, const struct interval *b)
-{
-        const struct process *p = j->evidence->processes[a->process], *q = j->evidence->processes[b->process];
-
-        if (*p->boot && strcmp(p->boot, q->boot) == 0)
-                return a->from_b_ns < b->to_b_ns && b->from_b_ns < a->to_b_ns;
-        return a->from_us + ERROR_US < b->to_us && b->from_us + ERROR_US < a->to_us;
-}
-
-/* The run's own measured length counts, not the time of its finish line: that is written after the unit was
- * free again, when the next run may have begun already. Of what another process ended, no length is known. */
-static int neighbours_check(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
-{
-        const struct plan *plan = plans_at(u->plans, (struct instant) { o->planned_ms });
-        int64_t length_us = o->end_count > 0 && !o->ends[0].by_other ? o->ends[0].run_us : 0;
-        struct interval i = {
-                .planned_ms = o->planned_ms, .process = o->first.process,
-                .from_us = o->first.t_us, .to_us = o->first.t_us + length_us,
-                .from_b_ns = o->first.b_ns, .to_b_ns = o->first.b_ns + length_us * NS_PER_US,
-        };
-        bool overlap = false, back = false;
-        int r = 0;
-
-        for (size_t k = 0; k < INTERVALS && k < u->interval_next; k++) {
-                const struct interval *other = &u->intervals[k];
-                const struct interval *older = other->planned_ms < i.planned_ms ? other : &i;
-                const struct interval *newer = older == other ? &i : other;
-
-                overlap |= overlaps(j, &i, other);
-                back |= older->from_us > newer->from_us + ERROR_US;
-        }
-        u->intervals[u->interval_next++ % INTERVALS] = i;
-        if (overlap && (!plan || !plan->concurrent))
-                r = finding(j, u, row, o, FINDING_OVERLAP, "ran while another run of the unit went on");
-        if (r == 0 && back && (!plan || (!plan->concurrent && !plan->queued && !plan->catch_up)))
-                r = finding(j, u, row, o, FINDING_BACK, "an older instant was started after a newer one");
-        return r;
 }
 
 /* Fences grow with the instants they were granted for. */
@@ -169,7 +140,7 @@ static int fence_check(struct judge *j, struct unit *u, struct row *row, const s
         if (!o->fence)
                 return 0;
         if (u->newest_fence && u->newest_path == o->path && newer != (o->fence > u->newest_fence))
-                r = finding(j, u, row, o, FINDING_FENCE, "its fence does not fit the order of instants");
+                r = occurrence_finding(j, u, row, o, FINDING_FENCE, "its fence does not fit the order of instants");
         if (!u->newest_fence || newer) {
                 u->newest_ms = o->planned_ms;
                 u->newest_fence = o->fence;
@@ -182,15 +153,16 @@ static int time_check(struct judge *j, struct unit *u, struct row *row, const st
 {
         const struct plan *plan = plans_at(u->plans, (struct instant) { o->planned_ms });
         int64_t late_us = o->first.t_us - o->planned_ms * 1000;
+        bool known = is_lateness_known(j, &o->first);
         int r = 0;
 
-        if (late_us < -EARLY_US)
-                r = finding(j, u, row, o, FINDING_EARLY, "started before its instant");
-        if (r == 0 && plan && !plan->queued && !plan->catch_up &&
-            late_us > plan_grace_ms(plan) * 1000 + ERROR_US)
-                r = finding(j, u, row, o, FINDING_LATE, "started after its grace");
+        if (known && late_us < -EARLY_US)
+                r = occurrence_finding(j, u, row, o, FINDING_EARLY, "started before its instant");
+        if (r == 0 && known && plan && !plan->queued && !plan->catch_up &&
+            late_us > unit_grace_ms(u, plan, o->planned_ms) * 1000 + ERROR_US)
+                r = occurrence_finding(j, u, row, o, FINDING_LATE, "started after its grace");
         if (r == 0 && !plans_has(u->plans, u->shard, (struct instant) { o->planned_ms }))
-                r = finding(j, u, row, o, FINDING_PHANTOM, "no plan has this instant");
+                r = occurrence_finding(j, u, row, o, FINDING_PHANTOM, "no plan has this instant");
         return r;
 }
 
@@ -199,7 +171,7 @@ static int end_check(struct judge *j, struct unit *u, struct row *row, const str
         if (o->end_count > 0)
                 return 0;
         if (j->evidence->processes[o->first.process]->ended)
-                return finding(j, u, row, o, FINDING_UNFINISHED, "no line says how it ended");
+                return occurrence_finding(j, u, row, o, FINDING_UNFINISHED, "no line says how it ended");
         row->running++;
         return 0;
 }
@@ -220,7 +192,7 @@ static int duplicate_note(struct judge *j, const struct unit *u, const struct oc
 static bool maybe_unseen(const struct judge *j, const struct unit *u, const struct occurrence *o)
 {
         const struct plan *plan = plans_at(u->plans, (struct instant) { o->planned_ms });
-        int64_t until = o->planned_ms * 1000 + (plan ? plan_grace_ms(plan) : 0) * 1000;
+        int64_t until = o->planned_ms * 1000 + unit_grace_ms(u, plan, o->planned_ms) * 1000;
 
         if (o->runs && o->first.t_us > until)
                 until = o->first.t_us;
@@ -239,11 +211,21 @@ void row_end(struct row *row, const struct end *e)
         row->failed_by[e->cause] += e->state == STATE_FAILED;
 }
 
-static int count_run(struct row *row, const struct occurrence *o, const struct run_ref *run)
+/* How long a start waited in the queue is no lateness of this product's, and counted by itself. */
+static int count_run(struct judge *j, const struct unit *u, struct row *row, const struct occurrence *o,
+                     const struct run_ref *run)
 {
+        int64_t late_us = run->t_us - o->planned_ms * 1000;
         int r = row_source(row, run->process);
 
-        return r < 0 ? r : row_late(row, run->t_us - o->planned_ms * 1000);
+        if (r < 0 || !is_lateness_known(j, run))
+                return r;
+        if (!o->waited && !spans_has(&u->queued, o->planned_ms))
+                return row_late(row, late_us);
+        row->waited++;
+        if (late_us > row->wait_max_us)
+                row->wait_max_us = late_us;
+        return 0;
 }
 
 /* The runs of an instant of the window, and the instant itself. */
@@ -251,10 +233,10 @@ static int count_runs(struct judge *j, struct unit *u, struct row *row, const st
 {
         bool twice = o->runs > 1 || o->two_fences;
         enum verdict v = twice ? VERDICT_DUPLICATE : maybe_unseen(j, u, o) ? VERDICT_UNKNOWN : VERDICT_ONCE;
-        int r = count_run(row, o, &o->first);
+        int r = count_run(j, u, row, o, &o->first);
 
         if (r == 0 && o->runs > 1)
-                r = count_run(row, o, &o->second);
+                r = count_run(j, u, row, o, &o->second);
         row->runs += o->runs;
         for (unsigned i = 0; i < o->end_count; i++)
                 row_end(row, &o->ends[i]);
@@ -298,7 +280,7 @@ static int settle_run(struct judge *j, struct unit *u, struct row *row, const st
                         r = spans_recent(&u->doubled, o->planned_ms, u, NULL);
         }
         if (r == 0)
-                r = neighbours_check(j, u, row, o);
+                r = unit_neighbours(j, u, row, o);
         if (r == 0)
                 r = end_check(j, u, row, o);
         if (r < 0 || o->manual)
@@ -348,10 +330,10 @@ static int settle_no_run(struct judge *j, struct unit *u, struct row *row, const
         /* Granted and not yet started, or never: the sweep sees to it. Who stopped in good order owes no line: that
          * others were told of the grant decided nothing. */
         if (o->end_count == 0)
-                return j->evidence->processes[o->last_process]->stopped ? spans_cut(&u->done, o->planned_ms) : 0;
+                return j->evidence->processes[o->last_process]->stopped ? spans_cut(&u->done, o->planned_ms, o->planned_ms) : 0;
         bool orphan = !e->by_other && (e->state == STATE_SUCCEEDED ||
                                        (e->state == STATE_UNKNOWN && e->cause != CAUSE_BARRIER));
-        int r = orphan ? finding(j, u, row, o, FINDING_ORPHAN, "finished, but no line says that it was started") : 0;
+        int r = orphan ? occurrence_finding(j, u, row, o, FINDING_ORPHAN, "finished, but no line says that it was started") : 0;
         if (o->manual)
                 row->beside[VERDICT_UNKNOWN] += orphan;
         if (r < 0 || o->manual)
@@ -372,6 +354,8 @@ int occurrence_settle(struct judge *j, struct unit *u, struct occurrence *o)
 
         if (!row)
                 return -ENOMEM;
+        if (!o->manual && (o->runs > 0 || o->end_count > 0))
+                unit_passed(u, o->planned_ms);
         if (o->path == PATH_NONE && !o->manual) {
                 if (o->runs == 0)
                         return 0;

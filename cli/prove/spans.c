@@ -73,23 +73,23 @@ int spans_add(struct spans *s, int64_t first, int64_t last, bool (*empty)(int64_
         return insert(s, from, first, last);
 }
 
-int spans_cut(struct spans *s, int64_t ms)
+int spans_cut(struct spans *s, int64_t first, int64_t last)
 {
-        size_t i = spans_find(s, ms);
+        size_t from = spans_find(s, first), to = from;
 
-        if (i == s->count || s->list[i].first > ms)
-                return 0;
-        struct span whole = s->list[i];
-        if (whole.first < ms && whole.last > ms) {
-                s->list[i].last = ms - 1;
-                return insert(s, i + 1, ms + 1, whole.last);
+        if (from < s->count && s->list[from].first < first) {
+                struct span whole = s->list[from];
+                s->list[from++].last = first - 1;
+                if (whole.last > last)
+                        return insert(s, from, last + 1, whole.last);
         }
-        if (whole.first < ms)
-                s->list[i].last = ms - 1;
-        else if (whole.last > ms)
-                s->list[i].first = ms + 1;
-        else
-                memmove(&s->list[i], &s->list[i + 1], (--s->count - i) * sizeof(*s->list));
+        for (to = from; to < s->count && s->list[to].last <= last; to++)
+                ;
+        if (to < s->count && s->list[to].first <= last)
+                s->list[to].first = last + 1;
+        if (to > from)
+                memmove(&s->list[from], &s->list[to], (s->count - to) * sizeof(*s->list));
+        s->count -= to - from;
         return 0;
 }
 

@@ -29,8 +29,8 @@ int spans_add(struct spans *s, int64_t first, int64_t last, bool (*empty)(int64_
 /* The first range that ends at or after `ms`: place in the list, `count` when there is none. */
 size_t spans_find(const struct spans *s, int64_t ms);
 
-/* Takes one instant out. 0 or -ENOMEM. */
-int spans_cut(struct spans *s, int64_t ms);
+/* Takes [first, last] out. 0 or -ENOMEM. */
+int spans_cut(struct spans *s, int64_t first, int64_t last);
 
 /* Forgets all up to `ms`. */
 void spans_forget(struct spans *s, int64_t ms);

@@ -15,13 +15,10 @@ int unit_unexplained(struct judge *j, const struct unit *u, int64_t after_ms, in
                      enum verdict v)
 {
         const char *what = v == VERDICT_MISSED ? "nothing says why" : "decided by a process whose log is not here";
-        const struct plan *plan = plans_at(u->plans, (struct instant) { after_ms + 1 });
-        struct instant first = { after_ms }, from = first;
+        struct instant first;
         char first_text[STAMP_TEXT], last_text[STAMP_TEXT];
 
-        if (plan && plan->valid_from.ms > from.ms)
-                from = plan->valid_from;
-        if (!plan || schedule_next(&plan->schedule, from, &first) < 0)
+        if (unit_next(u, after_ms, &first) < 0)
                 first.ms = after_ms + 1;
         instant_text(first, first_text);
         instant_text((struct instant) { upto_ms }, last_text);
@@ -40,7 +37,7 @@ static bool is_strangers(const struct judge *j, const struct unit *u, int64_t fi
 
         if (!plan || plan->path != PATH_REDIS || unit_instants(u, first_ms - 1, last_ms) == 0)
                 return false;
-        int64_t upto_ms = last_ms + plan_grace_ms(plan);
+        int64_t upto_ms = last_ms + unit_grace_ms(u, plan, last_ms);
         return !evidence_died(j->evidence, first_ms * 1000 - OWED_US, upto_ms * 1000 + OWED_US);
 }
 
@@ -80,6 +77,15 @@ static void ran_between(const struct unit *u, int64_t *after_ms, int64_t *upto_m
                 *upto_ms = u->covered.list[u->covered.count - 1].last;
 }
 
+/* Nobody can say what was due. */
+static int not_computable(struct judge *j, const struct unit *u, struct row *row)
+{
+        if (row->path == PATH_NONE)
+                return 0;
+        row->beside[VERDICT_UNKNOWN]++;
+        return judge_note(j, "UNKNOWN %s: %s, so that nobody can say when it was due", u->task, u->plans->doubt);
+}
+
 /* One plan's part of the window. */
 static int plan_sweep(struct judge *j, struct unit *u, size_t i, int64_t after_ms, int64_t upto_ms)
 {
@@ -87,15 +93,20 @@ static int plan_sweep(struct judge *j, struct unit *u, size_t i, int64_t after_m
         struct instant from = { after_ms }, to = { upto_ms };
         bool some = plans_part(u->plans, i, &from, &to);
         struct row *row = judge_row(j, u->task, plan->path);
+        char text[SCHEDULE_TEXT] = "";
 
         if (!row)
                 return -ENOMEM;
         if (plan->competes && plan->computable)
-                schedule_text(&plan->schedule, row->when, sizeof(row->when));
+                schedule_text(&plan->schedule, text, sizeof(text));
+        if (*text && row_when(row, text) < 0)
+                return -ENOMEM;
         if (plan->path == PATH_NONE)
                 ran_between(u, &from.ms, &to.ms);
         if (!some || from.ms >= to.ms)
                 return 0;
+        if (!plan->computable)
+                return not_computable(j, u, row);
         row->expected += unit_instants(u, from.ms, to.ms);
         struct counted missed = { .first_ms = from.ms + 1, .last_ms = to.ms, .verdict = VERDICT_MISSED };
         return unit_count(j, u, &missed);
@@ -117,7 +128,7 @@ static void between_ledgers(struct unit *u, struct row *row, size_t i, int64_t a
                 from = plan->valid_from;
         if (from.ms >= to.ms || !plan->competes || !plan->computable || u->shard >= plan->shards)
                 return;
-        uint64_t n = schedule_count(&plan->schedule, from, to);
+        uint64_t n = plans_plan_count(u->plans, plan, from, to);
         if (n == 0)
                 return;
         if (!row->between || from.ms < row->between_from_ms)
@@ -146,7 +157,7 @@ static void away(const struct judge *j, struct unit *u, struct row *row, size_t 
                 from = plan->valid_from;
         if (from.ms >= to.ms || !plan->competes || !plan->computable || u->shard >= plan->shards)
                 return;
-        uint64_t n = schedule_count(&plan->schedule, from, to);
+        uint64_t n = plans_plan_count(u->plans, plan, from, to);
         if (n == 0)
                 return;
         if (!row->away || from.ms < row->away_from_ms)

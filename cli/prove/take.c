@@ -29,6 +29,8 @@ int take_attempt(struct taking *t)
                 t->u->down_ms = t->planned_ms;
         if (t->path == PATH_NONE)
                 return 0;
+        if (out == OUTCOME_QUEUED)
+                return take_queued(t);
         if (out == OUTCOME_DONE && !t->manual && !t->p->damaged)
                 return spans_add(&t->u->done, t->planned_ms, t->planned_ms, unit_empty_between, t->u);
         if (out != OUTCOME_GRANTED)
@@ -61,7 +63,9 @@ static int take_run_of_none(struct taking *t)
         }
         t->row->runs++;
         int r = row_source(t->row, t->p->index);
-        return r < 0 ? r : row_late(t->row, t->r->t_us - t->planned_ms * 1000);
+        if (r < 0 || steps_near(t->j->evidence, t->p, t->r->b_ns, 0))
+                return r;
+        return row_late(t->row, t->r->t_us - t->planned_ms * 1000);
 }
 
 int take_run(struct taking *t)

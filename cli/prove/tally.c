@@ -11,7 +11,7 @@ const char *const verdict_names[] = { "ONCE", "EXPLAINED", "UNKNOWN", "MISSED", 
 const char *const unjudged_names[] = { "", "processes go on", "nobody tried: ledger down",
                                        "nobody tried: workers stopped or busy", NULL };
 const char *const finding_names[] = {
-        "OVERLAP", "EARLY", "LATE", "ORPHAN", "UNFINISHED", "FENCE", "BACK", "SPLIT", "PHANTOM", NULL,
+        "OVERLAP", "EARLY", "LATE", "ORPHAN", "UNFINISHED", "FENCE", "CROWD", "BACK", "SPLIT", "PHANTOM", NULL,
 };
 
 struct row *row_new(const char *task, enum path path)
@@ -33,10 +33,23 @@ struct row *row_free(struct row *r)
         if (!r)
                 return NULL;
         free(r->task);
+        free(r->when);
         free(r->late);
         free(r->sources);
         free(r);
         return NULL;
+}
+
+int row_when(struct row *r, const char *schedule)
+{
+        if (r->when && strcmp(r->when, schedule) == 0)
+                return 0;
+        char *copy = strdup(schedule);
+        if (!copy)
+                return -ENOMEM;
+        free(r->when);
+        r->when = copy;
+        return 0;
 }
 
 static unsigned bucket_of(uint64_t us)

@@ -26,6 +26,7 @@ enum finding {
         FINDING_ORPHAN,         /* finished without a run line */
         FINDING_UNFINISHED,     /* run line without an end, though its process has ended */
         FINDING_FENCE,          /* a later grant's fence is not larger */
+        FINDING_CROWD,          /* more runs of one unit at the same time than max_running */
         FINDING_BACK,           /* an older instant was started after a newer one */
         FINDING_SPLIT,          /* two definitions of the task were in force at once */
         FINDING_PHANTOM,        /* run for an instant that no plan has */
@@ -37,6 +38,7 @@ extern const char *const finding_names[];
 /* Why an instant of the window did not run, as the columns of a report have it. */
 enum unrun {
         UNRUN_DROPPED,          /* overlap, queue_full */
+        UNRUN_QUEUED,           /* it still waits */
         UNRUN_SKIPPED,          /* any other skip line */
         UNRUN_MISSED,           /* a miss line says why */
         UNRUN_UNSENT,           /* failed before it was started */
@@ -62,7 +64,7 @@ extern const char *const unjudged_names[];
 struct row {
         char *task;             /* owned */
         enum path path;
-        char when[64];          /* schedule in words */
+        char *when;             /* owned: its newest schedule; NULL: none */
 
         /* Instants of the plan within the window. Each is counted once, so that
          *     expected = once + verdicts[VERDICT_DUPLICATE] + all of unrun + verdicts[VERDICT_MISSED]
@@ -79,6 +81,9 @@ struct row {
         uint64_t failed_by[CAUSE_COUNT_];
         uint64_t given_up[CAUSE_COUNT_];   /* instants not run, by cause; not those that failed */
         uint64_t running;       /* not finished, and its process goes on */
+        uint64_t crossing;      /* runs that went on while another of their unit did, which is counted already */
+        uint64_t waited;        /* runs that were queued before: in no figure of lateness */
+        int64_t wait_max_us;
 
         /* In no column: runs outside of the window (before the first plan, after its end), runs by hand, and
          * verdicts about what is not in `expected`, which count all the same for the verdict of the whole. */
@@ -106,6 +111,7 @@ struct row {
 
 struct row *row_new(const char *task, enum path path);
 struct row *row_free(struct row *r);
+int row_when(struct row *r, const char *schedule);      /* 0 or -ENOMEM */
 int row_late(struct row *r, int64_t late_us);           /* 0 or -ENOMEM */
 int row_source(struct row *r, size_t process);          /* 0 or -ENOMEM */
 unsigned row_sources(const struct row *r);

@@ -23,6 +23,9 @@ struct end {
         int64_t run_us;
 };
 
+/* Clocks of two nodes, and a line's time against its effect, may differ by this much. */
+#define ERROR_US 1000000LL
+
 #define ENDS 2                           /* kept of one occurrence: more are a duplicate's, and say no more */
 
 struct occurrence {
@@ -33,6 +36,7 @@ struct occurrence {
         unsigned runs;
         struct run_ref first, second;
         bool granted, two_fences;
+        bool waited;                     /* it was queued before */
         uint64_t fence;
         struct end ends[ENDS];
         unsigned end_count;
@@ -51,12 +55,12 @@ struct counted {
 
 struct interval {
         int64_t planned_ms;
+        bool manual;
         size_t process;
         int64_t from_us, to_us, from_b_ns, to_b_ns;
 };
 
 #define RECENT 4096                      /* ranges of runs kept to know a straggler as a second run */
-#define INTERVALS 8                      /* newest runs kept, to look for overlap and order */
 
 struct unit {
         char *task, *key;                /* owned */
@@ -68,8 +72,10 @@ struct unit {
         struct spans done;               /* instants of which a process was answered that they were decided */
         struct spans ran, doubled;       /* of the newest RECENT ranges; before ran_from_ms forgotten */
         int64_t ran_from_ms;
-        struct interval intervals[INTERVALS];
-        size_t interval_next;
+        struct spans queued;             /* instants that wait, or did when nothing more was said of them */
+        int64_t passed_ms;               /* the newest instant granted where the oldest comes first */
+        struct interval *intervals;      /* owned ring of the newest runs, made when first needed */
+        size_t interval_next, interval_room;
         struct counted *counted;         /* owned ring, made when first needed */
         size_t counted_next;
         int64_t from_ms, end_ms;         /* of the window, the end exclusive, by the newest plan */
@@ -102,11 +108,26 @@ int take_run(struct taking *t);
 int take_finish(struct taking *t);
 int take_range(struct judge *j, struct unit *u, const struct record *r);
 
+/* waiting.c */
+int take_queued(struct taking *t);
+/* Notes that this instant was granted, and so all that were queued before it. */
+void unit_passed(struct unit *u, int64_t planned_ms);
+/* After the last line: that one of them was decided needs no stranger. 0 or -ENOMEM. */
+int unit_waits(struct unit *u);
+/* Counts those of (after, upto], none of them covered, that were queued, and gives the others to `rest`. */
+int unit_waiting(struct judge *j, struct unit *u, struct row *row, int64_t after_ms, int64_t upto_ms,
+                 int (*rest)(struct judge *, struct unit *, struct row *, int64_t, int64_t));
+
+/* neighbours.c: a run against the others of its unit. */
+int unit_neighbours(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o);
+
 /* count.c */
 /* The window of a unit: instants in (after, upto]. False when it is empty. */
 bool unit_window(const struct judge *j, const struct unit *u, int64_t *ret_after_ms, int64_t *ret_upto_ms);
 bool unit_expects(const struct judge *j, const struct unit *u, int64_t planned_ms);   /* within the window */
 uint64_t unit_instants(const struct unit *u, int64_t after_ms, int64_t upto_ms);
+/* The first instant after `after_ms` of the plan that is in force then; -ENOENT: it has none. */
+int unit_next(const struct unit *u, int64_t after_ms, struct instant *ret);
 /* Counts those instants from `first` to `last` that are of the window and not covered yet; UNKNOWN and unsure
  * where something may have happened unseen. Under `none`, where each process gives up its own, all of them. */
 int unit_count(struct judge *j, struct unit *u, const struct counted *c);
@@ -116,6 +137,9 @@ bool unit_uncount(struct judge *j, struct unit *u, int64_t planned_ms);
 int unit_cover(struct unit *u, int64_t first_ms, int64_t last_ms);
 
 /* settle.c */
+int64_t unit_grace_ms(const struct unit *u, const struct plan *plan, int64_t planned_ms);   /* plan NULL: 0 */
+int occurrence_finding(struct judge *j, const struct unit *u, struct row *row, const struct occurrence *o,
+                       enum finding f, const char *text);
 bool occurrence_settled(const struct unit *u, const struct occurrence *o, int64_t frontier_ms);
 int occurrence_settle(struct judge *j, struct unit *u,
                       struct occurrence *o); /* o is given up by the caller */

@@ -38,7 +38,9 @@ static int mend(struct verifier *v, int64_t t_us)
         if (!p->broken || p->kind == PROCESS_MASTER)
                 return 0;
         p->broken = false;
-        return p->kind == PROCESS_OTHER ? 0 : evidence_blind_add(v->e, p->broken_from_us, t_us, p->node);
+        if (p->kind == PROCESS_OTHER)
+                return 0;
+        return evidence_blind_add(v->e, p->broken_from_us, t_us > p->last_us ? t_us : p->last_us, p->node);
 }
 
 static int text_take(char **at, struct text t)
@@ -88,8 +90,10 @@ static int on_roster(struct verifier *v, const struct record *r)
         if (!c)
                 return -ENOMEM;
         if (text_is(record_text(r, FIELD_WHAT), "born")) {
-                if (!c->born || r->t_us < c->born_us)
+                if (!c->born || r->b_ns < c->born_b_ns) {
                         c->born_us = r->t_us;
+                        c->born_b_ns = r->b_ns;
+                }
                 c->born = true;
                 if (c->file_count == 0)
                         c->kind = kind_of(record_text(r, FIELD_ROLE));
@@ -97,6 +101,7 @@ static int on_roster(struct verifier *v, const struct record *r)
         }
         c->gone = true;
         c->gone_us = r->t_us;
+        c->gone_b_ns = r->b_ns;
         c->never_ready = record_has(r, FIELD_READY) && !record_number(r, FIELD_READY);
         c->exit_code = (int) record_number(r, FIELD_EXIT);
         c->signal = (int) record_number(r, FIELD_SIGNAL);
@@ -117,7 +122,7 @@ static int on_plan(struct verifier *v, const struct record *r)
                 v->p->led_from_us = r->t_us;
         if (plans && v->p->setup != NO_SETUP && plans_told(plans, v->p->setup) < 0)
                 return -ENOMEM;
-        int e = plans ? plans_add(plans, r, v->p->node) : -EINVAL;
+        int e = plans ? plans_add(plans, r, v->p) : -EINVAL;
         return e == -EINVAL ? break_here(v, r->n, "a plan that makes no sense") : e;
 }
 
@@ -165,6 +170,8 @@ static int line_use(struct verifier *v, const struct record *r)
         case EVENT_CEASE:
                 on_ceased(v->p, r);
                 return 0;
+        case EVENT_STEP:
+                return steps_add(v->e, v->p, r);
         case EVENT_GAP:
                 if (record_number(r, FIELD_LINES) == 0)
                         return 0;
@@ -186,8 +193,7 @@ static void chain_begin(struct verifier *v, const struct record *r)
         if (r->e == EVENT_ROTATE && h.len == CHAIN_TEXT - 1) {
                 memcpy(v->chain.h, h.at, h.len);
                 v->expected = r->n;
-                if (v->p->kind == PROCESS_WORKER && r->t_us > v->e->whole_from_us)
-                        v->e->whole_from_us = r->t_us;
+                v->p->continues = true;
         }
 }
 
@@ -219,6 +225,18 @@ static int line_verify(struct verifier *v, const struct record *r, const char *l
         return mend(v, r->t_us);
 }
 
+static void line_time(struct process *p, const struct record *r)
+{
+        if (p->first_us == FOREVER_US) {
+                p->first_us = r->t_us;
+                p->first_b_ns = r->b_ns;
+        }
+        if (r->t_us > p->last_us)
+                p->last_us = r->t_us;
+        if (r->b_ns > p->last_b_ns)
+                p->last_b_ns = r->b_ns;
+}
+
 static int line_take(struct verifier *v, const char *line, size_t len)
 {
         struct record r;
@@ -237,10 +255,7 @@ static int line_take(struct verifier *v, const char *line, size_t len)
                 e = line_verify(v, &r, line, len);
         if (e == 0)
                 e = line_use(v, &r);
-        if (r.t_us < v->p->first_us)
-                v->p->first_us = r.t_us;
-        if (r.t_us > v->p->last_us)
-                v->p->last_us = r.t_us;
+        line_time(v->p, &r);
         v->e->lines++;
         return e;
 }

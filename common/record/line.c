@@ -51,6 +51,17 @@ void line_text(struct buf *b, const char *key, const char *text)
         buf_json(b, text, strnlen(text, LINE_TEXT_MAX));
 }
 
+/* A cut schedule would be another one: the longest must fit as a whole. */
+void line_plain(struct buf *b, const char *key, const char *text)
+{
+        if (!text || !*text)
+                return;
+        key_of(b, key);
+        buf_char(b, '"');
+        buf_add(b, text, strnlen(text, LINE_PLAIN_MAX));
+        buf_char(b, '"');
+}
+
 void line_int(struct buf *b, const char *key, int64_t value)
 {
         key_of(b, key);

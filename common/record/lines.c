@@ -140,11 +140,14 @@ void triglog_plan(struct triglog *t, const struct plan_line *p)
         line_text(b, "task", p->task);
         line_text(b, "key", p->scope_key);
         line_text(b, "path", path_names[p->path]);
-        line_text(b, "kind", p->kind);
-        line_int(b, "every", p->every_ms);
-        line_int(b, "anchor", p->anchor_ms);
-        line_int(b, "grace", p->grace_ms);
+        line_plain(b, "schedule", p->schedule);
         line_text(b, "misfire", p->misfire);
+        if (p->limit > 0) {
+                line_int(b, "limit", p->limit);
+                line_int(b, "lookback", p->lookback_ms);
+        } else {
+                line_int(b, "grace", p->grace_ms);
+        }
         line_text(b, "overlap", p->overlap);
         line_int(b, "max_running", p->max_running);
         line_text(b, "scope", p->scope);

@@ -54,6 +54,7 @@ int triglog_state(const struct triglog *t);
 /* Base name of the current file, for roster lines. */
 const char *triglog_name(const struct triglog *t);
 
+/* `tzdata`: the release of the zone data that this process computes schedules with; "" when it computes none. */
 void triglog_start(struct triglog *t, const char *role, uint32_t generation, const char *version,
                    const char *config_hash, const char *tzdata);
 
@@ -80,10 +81,11 @@ void triglog_gone(struct triglog *t, const char *slot, int pid, const char *psta
 struct plan_line {
         const char *task;
         enum path path;
-        const char *kind;            /* "every", "none" (later: "cron") */
-        int64_t every_ms, anchor_ms;
-        int64_t grace_ms;            /* -1: default rule */
+        const char *schedule;        /* as schedule_text has it */
         const char *misfire, *overlap, *scope;
+        int64_t grace_ms;            /* skip; -1: default rule */
+        unsigned limit;              /* catch_up; 0 under skip, and lookback_ms too */
+        int64_t lookback_ms;
         const char *scope_key;
         unsigned shards, max_running;
         bool enabled;
@@ -131,6 +133,7 @@ void triglog_told(struct triglog *t, const char *of, const char *task, const cha
 
 void triglog_lease(struct triglog *t, const struct line_subject *s,
                    const char *what /* late, lost, reasserted */);
+/* The wall clock was set, and went by `jump_ns` more than time did: forward, or back when below 0. */
 void triglog_step(struct triglog *t, int64_t jump_ns);
 
 #endif

@@ -1,6 +1,7 @@
 /* A trigger log of any length, as four workers and a master would have written it for one flock task: each instant
  * is run by one worker and lost by the others. Valid to the last hash.
- * usage: synthesize FOLDER LINES      prints how many lines there are */
+ * usage: synthesize FOLDER LINES [SCHEDULE]      prints how many lines there are; a schedule of other words for each
+ * second ("cron * * * * * * tz Europe/Berlin") is as good */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -95,17 +96,15 @@ static void roster(struct author *master, const char *what, const struct author 
         end(master);
 }
 
-static void plan(struct author *a)
+static void plan(struct author *a, const char *schedule)
 {
         struct buf *b = begin(a, "plan", 10);
 
         line_text(b, "task", TASK);
         line_text(b, "path", "flock");
-        line_text(b, "kind", "every");
-        line_int(b, "every", EVERY_MS);
-        line_int(b, "anchor", 0);
-        line_int(b, "grace", -1);
+        line_plain(b, "schedule", schedule);
         line_text(b, "misfire", "skip");
+        line_int(b, "grace", -1);
         line_text(b, "overlap", "drop");
         line_int(b, "max_running", 1);
         line_text(b, "scope", "auto");
@@ -170,7 +169,7 @@ static void win(struct author *a, int64_t t_us, const char *occ, int64_t planned
 int main(int argc, char **argv)
 {
         struct author master, workers[WORKERS];
-        uint64_t want = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
+        uint64_t want = argc >= 3 ? strtoull(argv[2], NULL, 10) : 0;
         int64_t k = 0;
 
         if (want == 0)
@@ -182,7 +181,7 @@ int main(int argc, char **argv)
                 author_open(&workers[i], argv[1], slot, 101 + i, "worker");
                 roster(&master, "born", &workers[i], 5);
         }
-        plan(&workers[0]);
+        plan(&workers[0], argc == 4 ? argv[3] : "every 1s");
         while (lines < want) {
                 int64_t planned_ms = BASE_MS + ++k * EVERY_MS, t_us = k * EVERY_MS * 1000;
                 char occ[OCC_TEXT];

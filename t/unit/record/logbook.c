@@ -9,6 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/record/line.h"
+#include "common/schedule/schedule.h"
 #include "t/unit/cases.h"
 
 void logbook_open(struct logbook *b)
@@ -100,7 +101,7 @@ void say(struct author *a, int64_t t_ms, const char *e, const char *fields, ...)
         va_end(ap);
         assert_in_range(len, 0, sizeof(text) - 1);
         line_begin(&b, e, a->n++, (struct stamp) { (BASE_MS + t_ms) * NS_PER_MS },
-                   (struct mono) { (1000000 + t_ms) * NS_PER_MS });
+                   (struct mono) { (1000000 + t_ms - a->set_ms) * NS_PER_MS });
         if (len > 0) {
                 buf_char(&b, ',');
                 buf_text(&b, text);
@@ -150,6 +151,12 @@ struct author *author_of_config(struct logbook *b, const char *node, const char 
         return author_new(b, node, slot, pid, role, t_ms, "b00t", config);
 }
 
+void say_step(struct author *a, int64_t t_ms, int64_t jump_ms)
+{
+        a->set_ms += jump_ms;
+        say(a, t_ms, "step", "\"jump_ns\":%lld", (long long) (jump_ms * NS_PER_MS));
+}
+
 void say_born(struct author *m, int64_t t_ms, const struct author *c)
 {
         say(m, t_ms, "roster",
@@ -177,11 +184,21 @@ void say_stillborn(struct author *m, int64_t t_ms, const struct author *c)
 void say_plan(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t every_ms,
               const char *more)
 {
+        struct schedule s;
+        char schedule[SCHEDULE_TEXT];
+
+        assert_int_equal(schedule_every(every_ms, 0, &s), 0);
+        schedule_text(&s, schedule, sizeof(schedule));
+        say_plan_of(a, t_ms, task, path, schedule, more);
+}
+
+void say_plan_of(struct author *a, int64_t t_ms, const char *task, const char *path, const char *schedule,
+                 const char *more)
+{
         say(a, t_ms, "plan",
-            "\"task\":\"%s\",\"path\":\"%s\",\"kind\":\"every\",\"every\":%lld,\"anchor\":0,\"grace\":-1,"
-            "\"misfire\":\"skip\","
+            "\"task\":\"%s\",\"path\":\"%s\",\"schedule\":\"%s\",\"grace\":-1,"
             "\"scope\":\"auto\",\"shards\":1,\"enabled\":true,\"valid_from\":%lld%s%s",
-            task, path, (long long) every_ms, (long long) (BASE_MS + t_ms), *more ? "," : "", more);
+            task, path, schedule, (long long) (BASE_MS + t_ms), *more ? "," : "", more);
 }
 
 static void subject_text(char ret[256], const struct author *a, const char *task, int64_t planned_ms)

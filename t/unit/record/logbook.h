@@ -22,6 +22,7 @@ struct author {
         char **lines;            /* owned, each with its newline */
         size_t count, room;
         bool absent;             /* the log is not saved */
+        int64_t set_ms;          /* by how much its wall clock was set since the beginning */
         FILE *straight;          /* lines go here at once, none is kept; NULL: kept */
 };
 
@@ -52,11 +53,16 @@ void write_straight(struct logbook *b, struct author *a);
 void say(struct author *a, int64_t t_ms, const char *e, const char *fields, ...)
         __attribute__((format(printf, 4, 5)));
 
+/* The clock of `a` was set, and shows `t_ms` now; later lines of a say what it shows. */
+void say_step(struct author *a, int64_t t_ms, int64_t jump_ms);
+
 void say_born(struct author *master, int64_t t_ms, const struct author *child);
 void say_gone(struct author *master, int64_t t_ms, const struct author *child, int signal);
 void say_stillborn(struct author *master, int64_t t_ms, const struct author *child);   /* killed before READY */
 void say_plan(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t every_ms,
               const char *more);
+void say_plan_of(struct author *a, int64_t t_ms, const char *task, const char *path, const char *schedule,
+                 const char *more);
 void say_attempt(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t planned_ms,
                  const char *out, int fence);
 void say_run(struct author *a, int64_t t_ms, const char *task, const char *path, int64_t planned_ms,

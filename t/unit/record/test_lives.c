@@ -16,10 +16,10 @@ struct life {
         int rev;                         /* of mail; another than the first begins with its life */
 };
 
-static void say_plan_of(struct author *a, int64_t t_ms, const char *task, const char *path, int rev)
+static void say_plan_rev(struct author *a, int64_t t_ms, const char *task, const char *path, int rev)
 {
         say(a, t_ms, "plan",
-            "\"task\":\"%s\",\"path\":\"%s\",\"kind\":\"every\",\"every\":1000,\"anchor\":0,\"grace\":-1,"
+            "\"task\":\"%s\",\"path\":\"%s\",\"schedule\":\"every 1s\",\"grace\":-1,"
             "\"misfire\":\"skip\",\"scope\":\"auto\",\"shards\":1,\"enabled\":true,\"rev\":%d,\"valid_from\":%lld",
             task, path, rev, (long long) (rev > 1 ? BASE_MS + t_ms : BASE_MS));
 }
@@ -32,9 +32,9 @@ static struct author *live(struct scene *s, const struct life *l, struct author 
         struct author *w = author_of_config(&s->book, l->node, "0", l->pid + 1, "worker", start - 10, l->config);
 
         say_born(m, start - 15, w);
-        say_plan_of(w, start, "stay", l->path, 1);
+        say_plan_rev(w, start, "stay", l->path, 1);
         if (l->has_mail)
-                say_plan_of(w, start, "mail", l->path, l->rev);
+                say_plan_rev(w, start, "mail", l->path, l->rev);
         for (int i = l->from_s; i <= l->to_s; i++) {
                 say_once(w, "stay", l->path, i * 1000, i);
                 if (l->has_mail)
@@ -161,7 +161,7 @@ static void a_leader_killed_while_it_tells_its_plans_removed_nothing(void **stat
         m = author_of_config(&s->book, "n1", "m", 200, "master", 12000, "c2");
         killed = author_of_config(&s->book, "n1", "0", 201, "worker", 12010, "c2");
         say_born(m, 12005, killed);
-        say_plan_of(killed, 12050, "stay", "flock", 1);
+        say_plan_rev(killed, 12050, "stay", "flock", 1);
         say_gone(m, 12060, killed, 9);
         say_stop(m, 12070, 12070, false);
         w = live(s, &(struct life) { ON_N1(300, 16, 20), WITH }, &m);
@@ -201,8 +201,8 @@ static void another_node_keeps_it_in_force(void **state)
         w = author_of_config(&s->book, "n2", "0", 301, "worker", 600, "c1");
         m = author_of_config(&s->book, "n2", "m", 300, "master", 590, "c1");
         say_born(m, 595, w);
-        say_plan_of(w, 650, "mail", "redis", 1);
-        say_plan_of(w, 650, "stay", "redis", 1);
+        say_plan_rev(w, 650, "mail", "redis", 1);
+        say_plan_rev(w, 650, "stay", "redis", 1);
         for (int i = 6; i <= 12; i++)
                 if (i != 9)
                         say_once(w, "mail", "redis", i * 1000, i);

@@ -287,7 +287,7 @@ static void a_plan_said_again_counts_once(void **state)
         struct scene *s = *state;
         ten_seconds(s, "flock", 0);
         say(s->second, 5500, "plan",
-            "\"task\":\"mail\",\"path\":\"flock\",\"kind\":\"every\",\"every\":1000,\"anchor\":0,"
+            "\"task\":\"mail\",\"path\":\"flock\",\"schedule\":\"every 1s\","
             "\"grace\":-1,\"scope\":\"auto\",\"shards\":1,\"enabled\":true,\"rev\":1,\"valid_from\":%lld",
             BASE_MS + 50);
         all_stop(s);
@@ -306,7 +306,7 @@ static void each_plan_counts_for_its_own_time(void **state)
         say_plan(s->first, 5500, "mail", "flock", 2000, "\"rev\":2");
         say_once(s->second, "mail", "flock", 6000, 6);
         say(s->first, 7500, "plan",
-            "\"task\":\"mail\",\"path\":\"flock\",\"kind\":\"every\",\"every\":2000,\"anchor\":0,"
+            "\"task\":\"mail\",\"path\":\"flock\",\"schedule\":\"every 2s\","
             "\"grace\":-1,\"scope\":\"auto\",\"shards\":1,\"enabled\":false,\"rev\":3,\"valid_from\":%lld",
             BASE_MS + 7500);
         all_stop(s);

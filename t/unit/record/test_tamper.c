@@ -248,11 +248,11 @@ static void absurd_numbers_do_no_harm(void **state)
             "\"task\":\"mail\",\"shard\":0,\"first\":-9223372036854775807,\"last\":-9223372036854775806,"
             "\"count\":9223372036854775807");
         say(s->first, 5000, "plan",
-            "\"task\":\"odd\",\"path\":\"flock\",\"kind\":\"every\",\"every\":9223372036854775807,\"shards\":"
+            "\"task\":\"odd\",\"path\":\"flock\",\"schedule\":\"every 9223372036854775807ms\",\"shards\":"
             "1,\"enabled\":true,\"valid_from\":-9223372036854775807");
         say(s->first, 5000, "plan",
-            "\"task\":\"odd2\",\"path\":\"flock\",\"kind\":\"every\",\"every\":10,\"anchor\":-"
-            "9223372036854775807,\"grace\":9223372036854775807,\"shards\":1,\"enabled\":true,\"valid_from\":-"
+            "\"task\":\"odd2\",\"path\":\"flock\",\"schedule\":\"every 10ms anchor -"
+            "9223372036854775807\",\"grace\":9223372036854775807,\"shards\":1,\"enabled\":true,\"valid_from\":-"
             "9223372036854775807");
         all_stop(s);
 

@@ -134,10 +134,10 @@ static void write_all_kinds(struct triglog *t)
         struct plan_line plan = {
                 .task = "mail",
                 .path = PATH_FLOCK,
-                .kind = "every",
-                .every_ms = 1000,
-                .grace_ms = -1,
-                .misfire = "skip",
+                .schedule = "every 1s",
+                .misfire = "catch_up",
+                .limit = 3,
+                .lookback_ms = 60000,
                 .overlap = "drop",
                 .scope = "auto",
                 .shards = 1,
@@ -264,8 +264,7 @@ static void every_file_says_the_plans_and_the_living(void **state)
         struct place *p = *state;
         struct plan_line plan = {.task = "mail",
                                  .path = PATH_FLOCK,
-                                 .kind = "every",
-                                 .every_ms = 1000,
+                                 .schedule = "every 1s",
                                  .shards = 1,
                                  .enabled = true};
         _cleanup_(buf_done) struct buf b = BUF_EMPTY;
@@ -280,7 +279,9 @@ static void every_file_says_the_plans_and_the_living(void **state)
                 char name[16];
                 (void) snprintf(name, sizeof(name), "task%d", i % 50);
                 plan.task = name;
-                plan.every_ms = 1000 + i;
+                char schedule[32];
+                (void) snprintf(schedule, sizeof(schedule), "every %dms", 1001 + i);
+                plan.schedule = schedule;
                 triglog_plan(p->log, &plan);
         }
         triglog_gone(p->log, "0", 2, "6-abcd", true, 0, 9);
@@ -288,8 +289,8 @@ static void every_file_says_the_plans_and_the_living(void **state)
 
         read_file(p, triglog_name(p->log), &b);
         assert_int_equal(count_of(&b, "\"e\":\"plan\""), 50);
-        assert_int_equal(count_of(&b, "\"every\":1099,"), 1);
-        assert_int_equal(count_of(&b, "\"every\":1000,"), 0);
+        assert_int_equal(count_of(&b, "\"schedule\":\"every 1099ms\","), 1);
+        assert_int_equal(count_of(&b, "\"schedule\":\"every 1001ms\","), 0);
         assert_int_equal(count_of(&b, "\"what\":\"born\""), 1);
         assert_int_equal(count_of(&b, "\"pid\":3,"), 1);
         assert_int_equal(unlink(path), 0);

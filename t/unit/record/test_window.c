@@ -191,7 +191,7 @@ static void a_node_that_comes_later_has_missed_nothing(void **state)
         ten_seconds(s, "flock", 0);
         say_born(m, 7105, w);
         say(w, 7150, "plan",
-            "\"task\":\"all\",\"key\":\"n2\",\"path\":\"redis\",\"kind\":\"every\",\"every\":1000,\"anchor\":0,"
+            "\"task\":\"all\",\"key\":\"n2\",\"path\":\"redis\",\"schedule\":\"every 1s\","
             "\"grace\":-1,\"misfire\":\"skip\",\"scope\":\"all\",\"shards\":1,\"enabled\":true,\"rev\":1,"
             "\"valid_from\":%lld", (long long) BASE_MS);
         for (int i = 8; i <= 10; i++)
