@@ -174,7 +174,7 @@ static int read_task(struct timetable *t, const struct given *g)
 static int read_given(struct timetable *t, const struct given *g)
 {
         if (!!g->cron + !!g->every + !!g->task != 1)
-                return usage_error(t->command, "one of --cron EXPR, --every DURATION and TASK is needed");
+                return usage_error(t->command, "one of --cron EXPR, --every SPAN and TASK is needed");
         if (!g->cron && (g->tz || g->fold))
                 return usage_error(t->command, "--tz and --fold belong to --cron");
         if (!g->every && g->anchor)

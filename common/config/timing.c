@@ -99,6 +99,7 @@ static void settle_cron(struct reading *rd, const struct origin *o, const struct
 {
         bool said = cron == rd->cron_said;
         struct cron_error error;
+        struct instant next;
 
         int r = schedule_cron(t->cron, t->tz, t->dst_fold == DST_FOLD_BOTH, &t->schedule, &error);
         rd->cron_said = cron;
@@ -108,6 +109,8 @@ static void settle_cron(struct reading *rd, const struct origin *o, const struct
                 read_error(rd, node_place_in(cron, error.at, error.length), "cron", "%s", error.text);
         if (r < 0 || said)
                 return;
+        if (schedule_next(&t->schedule, (struct instant) { now_s() * MS_PER_S }, &next) < 0)
+                read_error(rd, cron->place, "cron", "never comes in %s: its clock skips all that is named", t->tz);
         const char *doubt = cron_doubt(&t->schedule.cron);
         if (doubt)
                 read_warning(rd, cron->place, "cron", "%s", doubt);

@@ -129,6 +129,7 @@ static void what_never_comes_is_an_error(void **state)
         static const struct place_case cases[] = {
                 { "- { name: a, cron: '0 0 30 2 *', noop: }", 3, 20, "cron: " },
                 { "- { name: a, cron: '0 0 31 4,6,9,11 *', tz: Europe/Berlin, noop: }", 3, 20, "cron: " },
+                { "- { name: a, cron: '30 2 * 3 0L', tz: Europe/Berlin, noop: }", 3, 20, "cron: never comes in Europe/Berlin" },
         };
         struct fixture *f = *state;
 
