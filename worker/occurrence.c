@@ -158,14 +158,17 @@ static void on_notice(struct claim *c, enum claim_notice n)
         }
 }
 
-/* Why the instants of the gap were not run: those from before this life are the misfire policy's. */
+/* Why the instants of the gap were not run: those from before this life, or that a clock went over when it was set,
+ * are the misfire policy's. */
 static enum cause gap_cause(const struct spine *s, const struct unit *u, const struct instant_range *gap)
 {
         if (gap->count == 0)
                 return CAUSE_NONE;
         if (gap->first.ms <= s->began.ms)
                 return CAUSE_MISFIRE;
-        return u->trouble != CAUSE_NONE ? u->trouble : CAUSE_NOBODY;
+        if (u->trouble != CAUSE_NONE)
+                return u->trouble;
+        return gap->first.ms <= s->stepped.ms ? CAUSE_MISFIRE : CAUSE_NOBODY;
 }
 
 static void fill_claim(struct occurrence *o, const struct misfire_plan *p)

@@ -83,7 +83,7 @@ void worker_on_message(const struct message *m, int fd, void *arg);
 void worker_on_orphaned(void *arg);
 void worker_on_terminate(void *arg);
 void worker_on_due(void *arg);
-void worker_on_stepped(int64_t jump_ns, void *arg);
+void worker_on_stepped(const struct clock_jump *jump, void *arg);
 void worker_on_health(enum ledger_health h, const char *why, void *arg);
 void worker_on_deposed(uint64_t term, void *arg);
 void worker_on_led(uint64_t term, void *arg);

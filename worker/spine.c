@@ -21,7 +21,7 @@
 void spine_init(struct spine *s, const struct spine_options *o)
 {
         *s = (struct spine) {
-                .o = *o, .began = stamp_instant(clock_wall()), .drained = INSTANT_NONE,
+                .o = *o, .began = stamp_instant(clock_wall()), .stepped = INSTANT_NONE, .drained = INSTANT_NONE,
         };
         agenda_init(&s->agenda, o->timer_delay_ms);
 }
@@ -56,14 +56,10 @@ void spine_plan(struct spine *s, struct unit *u)
                 spine_wake(s, u, next.ms < now.ms ? now : next);
 }
 
-void spine_enlist(struct spine *s, struct unit *u, struct stamp now)
+void spine_enlist(struct spine *s, struct unit *u)
 {
         if (!u->of->competes || !u->registered || u->claiming || s->phase != SPINE_WORKING)
                 return;
-        if (u->cursor.ms > stamp_instant(now).ms + s->o.max_future_ms)
-                (void) log_error(0, "task %s: its newest decided instant lies %lld s ahead of the clock; nothing "
-                                 "starts until then; cure: onced recover %s --cursor now -c FILE", u->of->task->name,
-                                 (long long) (u->cursor.ms - stamp_instant(now).ms) / MS_PER_S, u->of->task->name);
         spine_plan(s, u);
 }
 
@@ -171,10 +167,14 @@ struct instant spine_next(const struct spine *s)
 
 void spine_stepped(struct spine *s, struct job *jobs, size_t count, struct stamp now)
 {
+        s->stepped = stamp_instant(now);
+        if (s->stepped.ms < s->began.ms)
+                s->began = s->stepped;
+        s->said_early = false;
         for (size_t i = 0; i < count; i++)
                 for (unsigned k = 0; k < jobs[i].unit_count; k++)
                         if (jobs[i].units[k].node.index)
-                                spine_enlist(s, &jobs[i].units[k], now);
+                                spine_enlist(s, &jobs[i].units[k]);
 }
 
 void spine_ledger_up(struct spine *s, struct job *jobs, size_t count, const struct ledger *l, struct stamp now)

@@ -45,6 +45,7 @@ struct spine {
         struct agenda agenda;
         enum spine_phase phase;
         struct instant began;              /* instants before it are nobody's fault in this life */
+        struct instant stepped;            /* what the clock showed when it was set; INSTANT_NONE: it was not */
         struct instant drained;            /* when it began to drain; INSTANT_NONE: it works */
         struct occurrence *all;            /* those alive, newest first */
         unsigned count;                    /* of `all` */
@@ -61,7 +62,7 @@ void spine_init(struct spine *s, const struct spine_options *o);
 void spine_done(struct spine *s);          /* no occurrence is left */
 
 /* Lets the unit compete: it is looked at now, so that what lies before is settled at once. */
-void spine_enlist(struct spine *s, struct unit *u, struct stamp now);
+void spine_enlist(struct spine *s, struct unit *u);
 void spine_dismiss(struct spine *s, struct unit *u);
 
 /* Takes the units that are due, up to the limits, and asks for them. */

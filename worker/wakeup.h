@@ -1,5 +1,5 @@
 /* The wake-up: one timerfd on the wall clock, absolute, for all that is planned. The kernel keeps it to the
- * microsecond, without drift, and tells when the clock is set, so that planned instants are looked at anew. */
+ * microsecond, without drift, and tells when the clock is set or the machine was asleep; by how much is measured. */
 #ifndef ONCED_WAKEUP_H
 #define ONCED_WAKEUP_H
 
@@ -10,10 +10,15 @@
 
 struct wakeup;
 
+struct clock_jump {
+        int64_t wall_ns;     /* the wall clock was set by this much; 0: less than can be told */
+        int64_t slept_ns;    /* the machine was in suspend; 0: it was not */
+};
+
 struct wakeup_calls {
         void (*due)(void *arg);
-        /* The wall clock was set; it jumped by about `jump_ns`. `due` is not called for this wake-up. */
-        void (*stepped)(int64_t jump_ns, void *arg);
+        /* Time went on otherwise than it was waited for. `due` is not called for this wake-up. */
+        void (*stepped)(const struct clock_jump *jump, void *arg);
         void *arg;
 };
 

@@ -14,6 +14,7 @@
 #include "common/process.h"
 #include "common/record/triglog.h"
 #include "common/scoreboard/scoreboard.h"
+#include "worker/ahead.h"
 #include "worker/self.h"
 
 
@@ -39,7 +40,7 @@ static void begin_unclaimed(struct job *j)
 static void enlist(struct worker *w, struct job *j)
 {
         for (unsigned k = 0; k < j->unit_count; k++)
-                spine_enlist(&w->spine, &j->units[k], clock_wall());
+                spine_enlist(&w->spine, &j->units[k]);
 }
 
 void worker_on_defined(struct job *j, void *arg)
@@ -56,7 +57,7 @@ void worker_on_registered(struct unit *u, void *arg)
 
         /* Nothing is asked for before READY: of a process that never said it the proof needs no log. */
         if (w->ready)
-                spine_enlist(&w->spine, u, clock_wall());
+                spine_enlist(&w->spine, u);
 }
 
 static void fail(struct worker *w, int exit_code)
@@ -89,6 +90,14 @@ void worker_on_local_set_up(int error, const char *why, void *arg)
         channel_end_say(w->channel, MESSAGE_READY, 0, NULL, false);
 }
 
+static void say_ahead(const struct worker *w)
+{
+        struct ahead a;
+
+        ahead_find(w->jobs, w->job_count, now_instant(), w->config->max_future_ms, &a);
+        ahead_say(&a, w->config->max_future_ms);
+}
+
 void worker_on_group_set_up(int error, const char *why, void *arg)
 {
         struct worker *w = arg;
@@ -97,6 +106,8 @@ void worker_on_group_set_up(int error, const char *why, void *arg)
                 (void) log_error(0, "redis ledger: %s; its tasks do not run", why);
         else if (worker_begin_queues(w, w->group.ledger, &w->group.queues) < 0)
                 fail(w, EXIT_OS);
+        else if (w->claims.term)
+                say_ahead(w);
 }
 
 void worker_on_health(enum ledger_health h, const char *why, void *arg)
@@ -142,6 +153,7 @@ void worker_on_led(uint64_t term, void *arg)
         }
         tidy_begin(w->tidy);
         channel_end_say(w->channel, MESSAGE_LED, term, NULL, false);
+        say_ahead(w);
 }
 
 void worker_on_deposed(uint64_t term, void *arg)
@@ -241,17 +253,28 @@ void worker_on_due(void *arg)
         spine_turn(&w->spine, clock_wall());
 }
 
-void worker_on_stepped(int64_t jump_ns, void *arg)
+/* Every process notices a step and writes its line; the timer worker, which knows the cursors of all tasks, tells
+ * people. */
+void worker_on_stepped(const struct clock_jump *jump, void *arg)
 {
         struct worker *w = arg;
+        double wall_s = (double) jump->wall_ns / NS_PER_S;
 
-        triglog_step(w->log, jump_ns);
-        (void) log_warning(0, "clock-step: the wall clock was set, by about %lld ms; what is planned is looked at anew",
-                           (long long) (jump_ns / NS_PER_MS));
-        if (jump_ns < -NS_PER_S)
-                (void) log_warning(0, "clock-step: instants that were decided before do not run again; tasks pause for up "
-                                   "to %lld s", (long long) (-jump_ns / NS_PER_S));
+        if (jump->wall_ns)
+                triglog_step(w->log, jump->wall_ns);
         spine_stepped(&w->spine, w->jobs, w->job_count, clock_wall());
+        if (!w->claims.term) {
+                log_debug("clock-step: %+.3f s, after %.3f s of suspend", wall_s, (double) jump->slept_ns / NS_PER_S);
+                return;
+        }
+        if (jump->slept_ns)
+                (void) log_warning(0, "this machine slept for %.3f s; what was due meanwhile is left to the misfire "
+                                   "policies", (double) jump->slept_ns / NS_PER_S);
+        if (jump->wall_ns)
+                (void) log_warning(0, "clock-step: the wall clock was set %s by %.3f s%s", wall_s < 0 ? "back" : "forward",
+                                   wall_s < 0 ? -wall_s : wall_s,
+                                   wall_s < 0 ? "" : "; what was due between is left to the misfire policies");
+        say_ahead(w);
 }
 
 /* The end of a turn: what it wrote leaves in one write, and the timer is set to what it planned. */

@@ -142,7 +142,7 @@ struct instant rig_due(const struct rig *r)
 
 void rig_go(struct rig *r)
 {
-        spine_enlist(&r->spine, r->unit, clock_wall());
+        spine_enlist(&r->spine, r->unit);
         spine_turn(&r->spine, clock_wall());
 }
 

@@ -49,7 +49,7 @@ static struct instant ceased(void)
 static void drain_takes_nothing_new(void **state)
 {
         (void) state;
-        spine_enlist(&r->spine, r->unit, clock_wall());
+        spine_enlist(&r->spine, r->unit);
         drain();
         spine_turn(&r->spine, clock_wall());
         assert_int_equal(r->claim_count, 0);
@@ -129,7 +129,7 @@ static void drain_of_an_idle_worker_ceases_now(void **state)
 {
         (void) state;
         r->unit->cursor = rig_due(r);
-        spine_enlist(&r->spine, r->unit, clock_wall());
+        spine_enlist(&r->spine, r->unit);
         drain();
         int64_t late_ms = stamp_instant(clock_wall()).ms - rig_log.ceased.local.ms;
         assert_true(late_ms >= 0 && late_ms < 2000);
@@ -329,7 +329,7 @@ static void tick_limit_leaves_the_rest_to_the_next_turn(void **state)
         for (unsigned i = 0; i < 5; i++) {
                 r->job.units[i].cursor.ms = rig_due(r).ms - 1;
                 r->job.units[i].registered = true;
-                spine_enlist(&r->spine, &r->job.units[i], clock_wall());
+                spine_enlist(&r->spine, &r->job.units[i]);
         }
         spine_turn(&r->spine, clock_wall());
         assert_int_equal(r->claim_count, 3);
@@ -347,7 +347,7 @@ static void clock_set_forward_looks_at_all_anew(void **state)
 {
         (void) state;
         r->unit->cursor = rig_due(r);
-        spine_enlist(&r->spine, r->unit, clock_wall());
+        spine_enlist(&r->spine, r->unit);
         struct stamp later = { instant_stamp(rig_due(r)).ns + 3 * 3600 * NS_PER_S + NS_PER_S };
         spine_stepped(&r->spine, &r->job, 1, later);
         spine_turn(&r->spine, later);
@@ -360,7 +360,7 @@ static void clock_set_back_runs_nothing_twice(void **state)
 {
         (void) state;
         r->unit->cursor = rig_due(r);
-        spine_enlist(&r->spine, r->unit, clock_wall());
+        spine_enlist(&r->spine, r->unit);
         struct stamp earlier = { instant_stamp(rig_due(r)).ns - 1800 * NS_PER_S };
         spine_stepped(&r->spine, &r->job, 1, earlier);
         for (int minutes = -30; minutes < 60; minutes++)

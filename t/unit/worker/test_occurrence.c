@@ -247,7 +247,7 @@ static void stale_definition_puts_the_unit_to_sleep(void **state)
         rig_answer(r, OUTCOME_STALE);
         assert_true(r->job.split);
         assert_int_equal(r->deposed, 0);
-        spine_enlist(&r->spine, r->unit, clock_wall());
+        spine_enlist(&r->spine, r->unit);
         assert_true(instant_is_none(agenda_next(&r->spine.agenda)));
 }
 
@@ -463,7 +463,7 @@ static void failed_run_is_one_warning_a_minute(void **state)
         char expected[128];
 
         (void) state;
-        spine_enlist(&r->spine, r->unit, clock_wall());
+        spine_enlist(&r->spine, r->unit);
         assert_string_equal(said_when_ended(STATE_SUCCEEDED, CAUSE_NONE, "ended 1 process that it left behind"), "");
         const char *said = said_when_ended(STATE_FAILED, CAUSE_STATUS, "exit code 3: err");
         (void) snprintf(expected, sizeof(expected), "warning onced[%d]: task mail: occurrence %.12s failed (status): "

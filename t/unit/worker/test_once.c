@@ -215,7 +215,7 @@ static void worker_up(struct fake_worker *w, unsigned i, const struct claim_kind
         spine_init(&w->spine, &o);
         w->job.units[0].cursor = store.cursor;
         w->job.units[0].registered = true;
-        spine_enlist(&w->spine, &w->job.units[0], clock_wall());
+        spine_enlist(&w->spine, &w->job.units[0]);
 }
 
 static void on_tick(uv_timer_t *t)
