@@ -157,7 +157,7 @@ int queues_begin(const struct queues_options *o, struct queues **ret)
         for (size_t i = 0; i < o->job_count && !q->needed; i++)
                 q->needed = o->jobs[i].ledger == o->ledger && o->jobs[i].task->overlap.policy == OVERLAP_QUEUE;
         /* What another configuration left waiting is still to be started. */
-        if (q->needed)
+        if (q->needed || o->ledger)
                 wait_for_next(q);
         *ret = q;
         return 0;
