@@ -65,6 +65,7 @@ void rules_claim(const struct claim_in *in, const struct record_facts *r, const 
                  struct claim_verdict *ret)
 {
         bool gap_alone = instant_is_none(in->planned);
+        struct instant newest = gap_alone ? in->gap.last : in->planned;
 
         if (r->exists)
                 answer_again(r, ret);
@@ -74,7 +75,7 @@ void rules_claim(const struct claim_in *in, const struct record_facts *r, const 
                 answer(ret, OUTCOME_DONE, STATE_RUNNING, CAUSE_NONE);
         else if (!in_force(in->rev, in->shards, in->term, u))
                 answer(ret, OUTCOME_STALE, STATE_RUNNING, CAUSE_NONE);
-        else if (!gap_alone && lateness_ms(in->planned, u->now) < -CLAIM_EARLY_MS)
+        else if (lateness_ms(newest, u->now) < -CLAIM_EARLY_MS)
                 answer(ret, OUTCOME_EARLY, STATE_RUNNING, CAUSE_NONE);
         else if (in->expect.ms != u->cursor.ms)
                 answer(ret, OUTCOME_MOVED, STATE_RUNNING, CAUSE_NONE);

@@ -43,7 +43,7 @@ struct claim_verdict {
  *  2 the unit has no cursor                          UNREGISTERED
  *  3 planned at or before the cursor                 DONE
  *  4 revision, shard count or term not in force      STALE   (before anything is written)
- *  5 planned ahead of the store's clock              EARLY
+ *  5 planned ahead of the store's clock              EARLY   (or the last of a gap alone: nobody gives up the future)
  *  6 the cursor is not the expected one              MOVED   (or instants in between would be buried)
  *  7 planned at or before the barrier                DECIDED unknown(barrier)
  *  8 later than grace, and no catch_up               DECIDED missed(late)
@@ -51,7 +51,7 @@ struct claim_verdict {
  * 10 no slot free                                    BUSY if one is ending; else DECIDED skipped(overlap)
  * 11                                                 GRANTED
  * GRANTED, QUEUED and DECIDED move the cursor to planned and write the gap's range record in the same step. A gap
- * alone (no planned) passes 2, 4 and 6 and is then DECIDED by its cause. Who comes while others wait goes behind
+ * alone (no planned) passes 2, 4, 5 and 6 and is then DECIDED by its cause. Who comes while others wait goes behind
  * them, also when the slot is free: instants of a queue start in the order they were planned in. */
 void rules_claim(const struct claim_in *in, const struct record_facts *r, const struct unit_facts *u,
                  struct claim_verdict *ret);

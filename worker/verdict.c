@@ -152,11 +152,12 @@ static void on_early(struct occurrence *o)
 {
         struct spine *s = o->spine;
         struct stamp store = o->claim.answer.store_time;
-        int64_t ahead_ms = store.ns ? (instant_stamp(o->claim.planned).ns - store.ns) / NS_PER_MS + 1 : EARLY_MIN_MS;
+        struct instant newest = is_of_no_instant(o) ? o->claim.gap.last : o->claim.planned;
+        int64_t ahead_ms = store.ns ? (instant_stamp(newest).ns - store.ns) / NS_PER_MS + 1 : EARLY_MIN_MS;
 
         if (!s->said_early)
-                (void) log_warning(0, "task %s: due here, but %lld ms early by the ledger's clock",
-                                   o->unit->of->task->name, (long long) ahead_ms);
+                (void) log_warning(0, "task %s: due here, but %lld ms early by the ledger's clock; nothing starts before "
+                                   "its time there", o->unit->of->task->name, (long long) ahead_ms);
         s->said_early = true;
         if (ahead_ms < EARLY_MIN_MS)
                 ahead_ms = EARLY_MIN_MS;

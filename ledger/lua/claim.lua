@@ -103,7 +103,7 @@ local function claim(it)
   if old then
     return outcome('stale', cursor, old)
   end
-  if planned and planned > now + EARLY_MS then
+  if (planned or tonumber(it.last)) > now + EARLY_MS then   -- nobody gives up the future either
     return outcome('early', cursor)
   end
   if cursor ~= it.expect then
