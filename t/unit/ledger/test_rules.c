@@ -46,6 +46,8 @@ static void known_occurrence_answers_by_its_token(void **state)
                 { { .exists = true, .own = true, .state = STATE_SKIPPED, .cause = CAUSE_OVERLAP }, OUTCOME_DECIDED },
                 { { .exists = true, .own = true, .state = STATE_MISSED, .cause = CAUSE_LATE }, OUTCOME_DECIDED },
                 { { .exists = true, .own = false, .state = STATE_MISSED, .cause = CAUSE_LATE }, OUTCOME_DONE },
+                { { .exists = true, .own = true, .state = STATE_QUEUED }, OUTCOME_QUEUED },
+                { { .exists = true, .own = false, .state = STATE_QUEUED }, OUTCOME_DONE },
         };
 
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -141,6 +143,116 @@ static void slots_are_settled_by_the_overlap_policy(void **state)
         }
 }
 
+static void queue_keeps_its_order_and_its_limit(void **state)
+{
+        (void) state;
+        static const struct {
+                unsigned slots, ending, queued;
+                enum outcome out;
+        } cases[] = {
+                { 0, 0, 0, OUTCOME_GRANTED },
+                { 1, 0, 0, OUTCOME_QUEUED },
+                { 1, 1, 0, OUTCOME_QUEUED },
+                { 0, 0, 1, OUTCOME_QUEUED },   /* the slot is free, but others wait */
+                { 1, 0, 2, OUTCOME_QUEUED },
+                { 1, 0, 3, OUTCOME_DECIDED },
+                { 0, 0, 3, OUTCOME_DECIDED },
+                { 1, 0, 4, OUTCOME_DECIDED },  /* the limit was lowered */
+        };
+
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+                struct claim_in in = fine;
+                struct unit_facts u = ready;
+                enum cause cause;
+                in.overlap = OVERLAP_QUEUE;
+                in.queue_limit = 3;
+                u.slots = cases[i].slots;
+                u.ending = cases[i].ending;
+                u.queued = cases[i].queued;
+                assert_int_equal(decide(&in, &none, &u, &cause), cases[i].out);
+                if (cases[i].out == OUTCOME_DECIDED)
+                        assert_int_equal(cause, CAUSE_QUEUE_FULL);
+        }
+}
+
+/* A take that is granted; each case spoils one thing. */
+static const struct take_in take = { .rev = 3, .shards = 1, .not_after = { NOW_MS } };
+static const struct unit_facts waiting = { .now = { NOW_MS * NS_PER_MS }, .barrier = { INT64_MIN }, .registered = true,
+                                           .cursor = { NOW_MS - 2000 }, .rev = 3, .shards = 1,
+                                           .oldest = { NOW_MS - 3000 } };
+
+static enum outcome decide_take(const struct take_in *in, const struct record_facts *r, const struct unit_facts *u)
+{
+        struct claim_verdict v;
+
+        rules_take(in, r, u, &v);
+        return v.outcome;
+}
+
+static void take_follows_its_rules_in_their_order(void **state)
+{
+        (void) state;
+        struct take_in in = take;
+        struct unit_facts u = waiting;
+
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_GRANTED);
+        u.slots = 1;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_BUSY);
+        u.barrier = u.oldest;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_DECIDED);
+        u.barrier.ms--;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_BUSY);
+        u.oldest.ms = u.barrier.ms = NOW_MS + CLAIM_EARLY_MS + 1;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_EARLY);
+        u.oldest.ms = u.barrier.ms = NOW_MS + CLAIM_EARLY_MS;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_DECIDED);
+        u.oldest = INSTANT_NONE;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_DONE);
+        in.rev = 2;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_STALE);
+        u.registered = false;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_UNREGISTERED);
+        in.not_after.ms--;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_EARLY);
+}
+
+static void take_is_stale_by_each_of_three(void **state)
+{
+        (void) state;
+        struct take_in in = take;
+        struct unit_facts u = waiting;
+
+        in.shards = 2;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_STALE);
+        in = take;
+        u.term = 5;
+        in.term = 4;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_STALE);
+        in.term = 5;
+        assert_int_equal(decide_take(&in, &none, &u), OUTCOME_GRANTED);
+}
+
+static void token_of_a_take_is_answered_first(void **state)
+{
+        (void) state;
+        struct take_in in = take;
+        struct unit_facts u = waiting;
+        struct record_facts r = { .exists = true, .own = true, .in_slot = true, .state = STATE_RUNNING };
+
+        /* Whatever else has changed meanwhile. */
+        in.rev = 2;
+        in.not_after.ms -= 10000;
+        u.slots = 1;
+        assert_int_equal(decide_take(&in, &r, &u), OUTCOME_GRANTED);
+        r.state = STATE_SUCCEEDED;
+        r.in_slot = false;
+        assert_int_equal(decide_take(&in, &r, &u), OUTCOME_DONE);
+        r.state = STATE_UNKNOWN;
+        assert_int_equal(decide_take(&in, &r, &u), OUTCOME_DONE);
+        r.cause = CAUSE_BARRIER;
+        assert_int_equal(decide_take(&in, &r, &u), OUTCOME_DECIDED);
+}
+
 static void revoke_never_closes_an_open_grace(void **state)
 {
         (void) state;
@@ -176,6 +288,8 @@ static void final_states_are_left_for_no_other(void **state)
         assert_int_equal(rules_finish(&in, &none), FINISH_RECOVER);
         r = (struct record_facts) { .exists = true, .own = false, .state = STATE_RUNNING };
         assert_int_equal(rules_finish(&in, &r), FINISH_FENCED);
+        r.state = STATE_QUEUED;   /* it was taken, and the store lost that */
+        assert_int_equal(rules_finish(&in, &r), FINISH_RECOVER);
 }
 
 static void fences_rise_without_and_with_the_clock(void **state)
@@ -198,6 +312,10 @@ int main(int argc, char **argv)
                 cmocka_unit_test(nothing_is_written_for_a_stale_claim),
                 cmocka_unit_test(only_a_lower_term_is_stale),
                 cmocka_unit_test(slots_are_settled_by_the_overlap_policy),
+                cmocka_unit_test(queue_keeps_its_order_and_its_limit),
+                cmocka_unit_test(take_follows_its_rules_in_their_order),
+                cmocka_unit_test(take_is_stale_by_each_of_three),
+                cmocka_unit_test(token_of_a_take_is_answered_first),
                 cmocka_unit_test(revoke_never_closes_an_open_grace),
                 cmocka_unit_test(final_states_are_left_for_no_other),
                 cmocka_unit_test(fences_rise_without_and_with_the_clock),
