@@ -13,9 +13,9 @@
 #include "t/unit/common/draw_cron.h"
 #include "t/unit/common/oracle.h"
 
-#define WINDOW_MINUTES_S (36 * 3600)
-#define WINDOW_SECONDS_S 7200
-#define WINDOW_YEAR_S    (400 * 86400)
+#define WINDOW_MINUTES_S (26 * 3600)
+#define WINDOW_SECONDS_S 3600
+#define WINDOW_YEARS_S   (600 * 86400)
 #define FROM_S           (-2208988800LL)   /* 1900 */
 #define UNTIL_S          4417977600LL      /* 2110 */
 
@@ -115,7 +115,7 @@ static const char *compare_text(const struct trial *t)
 
 static const char *compare(struct trial *t, uint64_t *seed)
 {
-        t->room = (size_t) (t->until_s - t->from_s < WINDOW_YEAR_S ? t->until_s - t->from_s : WINDOW_YEAR_S / 50);
+        t->room = (size_t) (t->until_s - t->from_s < WINDOW_YEARS_S ? t->until_s - t->from_s : WINDOW_YEARS_S / 3600);
         t->want = calloc(t->room, sizeof(*t->want));
         if (!t->want)
                 return "memory";
@@ -136,7 +136,11 @@ static const char *trial_run(struct trial *t, uint64_t *seed, struct differ_coun
 
         t->tz = zones[draw_below(seed, ARRAY_SIZE(zones))];
         t->both = draw_below(seed, 3) == 0;
-        draw_cron(seed, t->expression, sizeof(t->expression));
+        bool daily = draw_below(seed, 12) == 0;
+        if (daily)
+                draw_daily_cron(seed, t->expression, sizeof(t->expression));
+        else
+                draw_cron(seed, t->expression, sizeof(t->expression));
         if (zone_get(t->tz, &zone, why, sizeof(why)) < 0)
                 return "no zone";
         int r = schedule_cron(t->expression, t->tz, t->both, &t->schedule, &error);
@@ -147,7 +151,7 @@ static const char *trial_run(struct trial *t, uint64_t *seed, struct differ_coun
         if (r == -ERANGE)
                 return oracle_comes(&t->oracle) ? "comes, it is said never" : NULL;
         bool seconds = strcmp(t->oracle.fields[0], "0") != 0;
-        int64_t length = seconds ? WINDOW_SECONDS_S : draw_below(seed, 500) == 0 ? WINDOW_YEAR_S : WINDOW_MINUTES_S;
+        int64_t length = daily ? WINDOW_YEARS_S : seconds ? WINDOW_SECONDS_S : WINDOW_MINUTES_S;
         t->from_s = draw_from(seed, zone, length, counts);
         t->until_s = t->from_s + length;
         return compare(t, seed);

@@ -115,24 +115,60 @@ static void put_day_of_month(struct words *w, uint64_t *seed)
         }
 }
 
+/* `asked`: a ? stands in the expression already. */
+static void put_dates(struct words *w, uint64_t *seed, unsigned field, bool *asked)
+{
+        if (field != MON && !*asked && one_in(seed, 8)) {
+                words_put(w, " ?");
+                *asked = true;
+        } else if (field == MON ? !one_in(seed, 4) : one_in(seed, 2)) {
+                words_put(w, " *");
+        } else {
+                words_put(w, " ");
+                if (field == DOM)
+                        put_day_of_month(w, seed);
+                else
+                        put_list(w, seed, field);
+        }
+}
+
+/* Days that few months have, in months that may not. */
+static void put_rare_days(struct words *w, uint64_t *seed)
+{
+        static const char *const days[] = { "30", "31", "29-31/2", "31W", "30W", "30,31" };
+        static const char *const months[] = { "2", "FEB", "4,6,9,11", "2,4", "1-2", "sep" };
+
+        words_put(w, "* %u %s %s ?", draw_below(seed, 24), days[draw_below(seed, 6)], months[draw_below(seed, 6)]);
+}
+
 void draw_cron(uint64_t *seed, char *ret, size_t room)
 {
         struct words w;
-        bool seconds = one_in(seed, 5), asked = false;
+        bool asked = false;
 
         words_init(&w, ret, room);
-        for (unsigned field = seconds ? SEC : MIN; field <= DOW; field++) {
-                bool day = field == DOM || field == DOW;
-                words_put(&w, "%s", w.at == ret ? "" : " ");
-                if (day && !asked && one_in(seed, 8)) {
-                        words_put(&w, "?");
-                        asked = true;
-                } else if (field == MON ? !one_in(seed, 4) : one_in(seed, 2)) {
-                        words_put(&w, "*");
-                } else if (field == DOM) {
-                        put_day_of_month(&w, seed);
-                } else {
-                        put_list(&w, seed, field);
-                }
+        if (one_in(seed, 50)) {
+                put_rare_days(&w, seed);
+                return;
         }
+        for (unsigned field = one_in(seed, 5) ? SEC : MIN; field <= HOUR; field++) {
+                words_put(&w, "%s", w.at == ret ? "" : " ");
+                if (one_in(seed, 2))
+                        words_put(&w, "*");
+                else
+                        put_list(&w, seed, field);
+        }
+        for (unsigned field = DOM; field <= DOW; field++)
+                put_dates(&w, seed, field, &asked);
+}
+
+void draw_daily_cron(uint64_t *seed, char *ret, size_t room)
+{
+        struct words w;
+        bool asked = false;
+
+        words_init(&w, ret, room);
+        words_put(&w, "%u,%u %u", draw_below(seed, 60), draw_below(seed, 60), draw_below(seed, 24));
+        for (unsigned field = DOM; field <= DOW; field++)
+                put_dates(&w, seed, field, &asked);
 }

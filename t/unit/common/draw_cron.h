@@ -11,4 +11,7 @@ unsigned draw_below(uint64_t *seed, unsigned n);
 
 void draw_cron(uint64_t *seed, char *ret, size_t room);
 
+/* An expression of few times a day, so that years of it can be walked: its days are what is drawn. */
+void draw_daily_cron(uint64_t *seed, char *ret, size_t room);
+
 #endif

@@ -188,6 +188,16 @@ static bool shown_before(const struct oracle *o, int64_t utc_s, int32_t offset_s
         return false;
 }
 
+/* Seconds from `local_s` to the next time of the wall clock that is worth asking; 0: this one is. */
+static int64_t not_before(const struct oracle *o, int64_t local_s, bool seconds)
+{
+        int64_t of_day = (local_s % 86400 + 86400) % 86400;
+
+        if (!o->hour[of_day / 3600])
+                return 3600 - of_day % 3600;
+        return seconds ? 0 : (60 - of_day % 60) % 60;
+}
+
 size_t oracle_walk(const struct oracle *o, int64_t from_s, int64_t until_s, int64_t *ret, size_t room)
 {
         bool seconds = strcmp(o->fields[SEC], "0") != 0;
@@ -199,12 +209,10 @@ size_t oracle_walk(const struct oracle *o, int64_t from_s, int64_t until_s, int6
                 if (utc >= span.until_s || utc < span.from_s)
                         zone_span_at(o->zone, utc, &span);
                 time_t local = utc + span.offset_s;
-                if (!seconds && local % 60 != 0) {
-                        int64_t rest = (60 - (local % 60 + 60) % 60) % 60;
-                        if (rest > 0) {
-                                utc = (utc + rest > span.until_s ? span.until_s : utc + rest) - 1;
-                                continue;
-                        }
+                int64_t rest = not_before(o, local, seconds);
+                if (rest > 0) {
+                        utc = (utc + rest > span.until_s ? span.until_s : utc + rest) - 1;
+                        continue;
                 }
                 (void) gmtime_r(&local, &tm);
                 if (!o->second[tm.tm_sec] || !o->minute[tm.tm_min] || !o->hour[tm.tm_hour] || !date_holds(o, &tm))

@@ -33,7 +33,7 @@ static void engine_and_oracle_agree(void **state)
                         fail_msg("%s", why);
         print_message("%" PRIu64 " instants, %" PRIu64 " expressions that never come, %" PRIu64 " windows with a fold\n",
                       counts.instants, counts.never, counts.folds);
-        assert_true(counts.instants > CASES && counts.folds > CASES / 20 && counts.never > 0);
+        assert_true(counts.instants > CASES && counts.folds > CASES / 20 && counts.never > CASES / 1000);
 }
 
 int main(int argc, char **argv)
