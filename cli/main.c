@@ -57,7 +57,7 @@ static const struct {
         { EXIT_OS, "the system refused: processes, memory, descriptors" },
         { EXIT_CANTCREAT, "a file, folder or socket cannot be created, or standard output not be written" },
         { EXIT_HELD, "another instance holds the state folder" },
-        { EXIT_CONFIGURATION, "the configuration is wrong, or the ledger is not what it was" },
+        { EXIT_CONFIGURATION, "the configuration or a schedule is wrong, or the ledger is not what it was" },
         { EXIT_CRASH_LOOP, "all workers crash again and again (give_up)" },
 };
 
