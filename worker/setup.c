@@ -124,9 +124,14 @@ static bool answered(struct step *st)
 /* What a changed definition gave up is said by the process whose call put it in force. */
 static void log_revised(const struct setup *su, const struct job *j, const struct define_out *out)
 {
-        for (unsigned i = 0; out->changed && out->revised.count > 0 && i < j->unit_count; i++)
+        for (unsigned i = 0; out->changed && out->revised.count > 0 && i < j->unit_count; i++) {
                 triglog_range(su->o.log, j->task->name, j->scope_key, i, out->revised.first, out->revised.last,
                               out->revised.count, STATE_SKIPPED, out->cause);
+                row_decided(j->row, STATE_SKIPPED, out->revised.count);
+        }
+        told_log(su->o.log, out->told, out->told_count);
+        for (size_t i = 0; i < out->told_count; i++)
+                row_decided(j->row, out->told[i].state, out->told[i].count);
 }
 
 static void on_defined(struct ledger_call *call)
@@ -137,7 +142,7 @@ static void on_defined(struct ledger_call *call)
 
         bool go_on = answered(st);
         if (go_on)
-                told_log(su->o.log, out.told, out.told_count);
+                log_revised(su, st->job, &out);
         ledger_call_done(call);
         if (!go_on)
                 return;
@@ -146,7 +151,6 @@ static void on_defined(struct ledger_call *call)
         st->job->rev = out.rev;
         st->job->valid_from = out.valid_from;
         st->job->defined = true;
-        log_revised(su, st->job, &out);
         su->o.defined(st->job, su->o.arg);
         step_go_on(st);
 }

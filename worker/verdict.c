@@ -68,12 +68,16 @@ static void log_answer(struct occurrence *o)
                 row_attempt(j->row, c->answer.outcome);
         }
         ended_log(log, o->spine->o.place, c->answer.ended, c->answer.ended_count);
-        if (c->answer.gap_written && c->gap.count > 0)
+        if (c->answer.gap_written && c->gap.count > 0) {
                 triglog_range(log, subject.task, subject.scope_key, subject.shard, c->gap.first, c->gap.last,
                               c->gap.count, rules_gap_state(c->gap_cause), c->gap_cause);
-        if (c->answer.outcome == OUTCOME_DECIDED && !is_of_no_instant(o))
+                row_decided(j->row, rules_gap_state(c->gap_cause), c->gap.count);
+        }
+        if (c->answer.outcome == OUTCOME_DECIDED && !is_of_no_instant(o)) {
                 triglog_range(log, subject.task, subject.scope_key, subject.shard, c->planned, c->planned, 1,
                               c->answer.state, c->answer.cause);
+                row_decided(j->row, c->answer.state, 1);
+        }
 }
 
 /* Closes the occurrence, and looks at the unit again at its next planned instant. */

@@ -127,6 +127,11 @@ void row_finished(struct board_row *r, enum state s, enum result res, int64_t ru
         word_add(&r->counts[ROW_WORD(run_time_sum_us)], (uint64_t) run_us);
 }
 
+void row_decided(struct board_row *r, enum state s, uint64_t n)
+{
+        word_add(&r->counts[ROW_WORD(runs) + s], n);
+}
+
 void row_next(struct board_row *r, struct instant next)
 {
         word_put(&r->counts[ROW_WORD(next_planned_ms)], instant_is_none(next) ? 0 : (uint64_t) next.ms);

@@ -112,8 +112,10 @@ void row_attempt(struct board_row *r, enum outcome o);
 /* LATE_UNCOUNTED: it waited in a queue, which is no lateness. */
 #define LATE_UNCOUNTED INT64_MIN
 void row_started(struct board_row *r, struct instant planned, int64_t late_us);
-/* run_us < 0: it never started (skipped, missed): counted by state alone. */
+/* run_us < 0: it never started: counted by state alone. */
 void row_finished(struct board_row *r, enum state s, enum result res, int64_t run_us);
+/* `n` instants were decided without a start: skipped, missed, unknown. */
+void row_decided(struct board_row *r, enum state s, uint64_t n);
 void row_next(struct board_row *r, struct instant next);
 /* `more` instants wait, or so many fewer. What waits in a ledger is shown by the timer worker alone: all see it. */
 void row_queued(struct board_row *r, int64_t more);
