@@ -115,8 +115,7 @@ void say(struct author *a, int64_t t_ms, const char *e, const char *fields, ...)
         }
 }
 
-static struct author *author_new(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
-                                 int64_t t_ms, const char *boot, const char *config)
+struct author *author_new(struct logbook *b, const char *node, const char *slot, int pid)
 {
         assert_true(b->count < AUTHORS_MAX);
         struct author *a = &b->authors[b->count++];
@@ -124,31 +123,46 @@ static struct author *author_new(struct logbook *b, const char *node, const char
         *a = (struct author) { .pid = pid, .n = 1, .pstart = "77-ab12" };
         (void) snprintf(a->node, sizeof(a->node), "%s", node);
         (void) snprintf(a->slot, sizeof(a->slot), "%s", slot);
-        (void) snprintf(a->boot, sizeof(a->boot), "%s", boot);
+        (void) snprintf(a->boot, sizeof(a->boot), "b00t");
         assert_int_equal(chain_init(&a->chain), 0);
-        say(a, t_ms, "start",
-            "\"node\":\"%s\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"boot\":\"%s\",\"role\":\"%s\","
-            "\"config\":\"%s\"",
-            node, slot, pid, a->pstart, a->boot, role, config);
         return a;
+}
+
+void say_start(struct author *a, int64_t t_ms, const char *role, const char *more)
+{
+        say(a, t_ms, "start",
+            "\"node\":\"%s\",\"slot\":\"%s\",\"pid\":%d,\"pstart\":\"%s\",\"boot\":\"%s\",\"role\":\"%s\"%s%s",
+            a->node, a->slot, a->pid, a->pstart, a->boot, role, *more ? "," : "", more);
 }
 
 struct author *author_of(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
                          int64_t t_ms)
 {
-        return author_after_boot(b, node, slot, pid, role, t_ms, "b00t");
+        struct author *a = author_new(b, node, slot, pid);
+
+        say_start(a, t_ms, role, "");
+        return a;
 }
 
 struct author *author_after_boot(struct logbook *b, const char *node, const char *slot, int pid,
                                  const char *role, int64_t t_ms, const char *boot)
 {
-        return author_new(b, node, slot, pid, role, t_ms, boot, "");
+        struct author *a = author_new(b, node, slot, pid);
+
+        (void) snprintf(a->boot, sizeof(a->boot), "%s", boot);
+        say_start(a, t_ms, role, "");
+        return a;
 }
 
 struct author *author_of_config(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
                                 int64_t t_ms, const char *config)
 {
-        return author_new(b, node, slot, pid, role, t_ms, "b00t", config);
+        struct author *a = author_new(b, node, slot, pid);
+        char more[64];
+
+        (void) snprintf(more, sizeof(more), "\"config\":\"%s\"", config);
+        say_start(a, t_ms, role, more);
+        return a;
 }
 
 void say_step(struct author *a, int64_t t_ms, int64_t jump_ms)

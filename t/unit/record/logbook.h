@@ -36,6 +36,10 @@ void logbook_open(struct logbook *b);
 void logbook_close(struct logbook *b);       /* removes the folder */
 void logbook_save(struct logbook *b);
 
+/* A process whose log is empty; what it says first of all. */
+struct author *author_new(struct logbook *b, const char *node, const char *slot, int pid);
+void say_start(struct author *a, int64_t t_ms, const char *role, const char *more);
+
 /* A process whose log begins with its start line at `t_ms` (after BASE_MS). */
 struct author *author_of(struct logbook *b, const char *node, const char *slot, int pid, const char *role,
                          int64_t t_ms);

@@ -105,13 +105,9 @@ static void who_begins_after_a_step_back_does_not_widen_the_window(void **state)
             "\"valid_from\":%lld", BASE_MS - 5 * HOUR);
         run_seconds(s, 0, 20);
         set_all(s, 20500 - HOUR, -HOUR);
-        struct author *third = author_of(&s->book, "n1", "2", 103, "worker", 30000);
-        line_drop(third, 0);
-        third->n = 1;
-        memcpy(third->chain.h, CHAIN_FIRST, CHAIN_TEXT);
+        struct author *third = author_new(&s->book, "n1", "2", 103);
         third->set_ms = -HOUR;
-        say(third, 25000 - HOUR, "start",
-            "\"node\":\"n1\",\"slot\":\"2\",\"pid\":103,\"pstart\":\"77-ab12\",\"boot\":\"b00t\",\"role\":\"worker\"");
+        say_start(third, 25000 - HOUR, "worker", "");
         say_born(s->master, 24900 - HOUR, third);
         say_stop(third, 29000 - HOUR, 28900 - HOUR, false);
         say_gone(s->master, 29100 - HOUR, third, 0);
@@ -216,19 +212,6 @@ static void order_and_overlap_are_told_by_the_steady_clock(void **state)
         assert_int_equal(findings(row(s, "mail")), 0);
 }
 
-static struct author *master_again(struct scene *s, int64_t t_ms)
-{
-        struct author *m = author_of(&s->book, "n1", "m", 200, "master", t_ms);
-
-        line_drop(m, 0);
-        m->n = 1;
-        memcpy(m->chain.h, CHAIN_FIRST, CHAIN_TEXT);
-        m->set_ms = s->master->set_ms;
-        say(m, t_ms, "start",
-            "\"node\":\"n1\",\"slot\":\"m\",\"pid\":200,\"pstart\":\"77-ab12\",\"boot\":\"b00t\",\"role\":\"master\"");
-        return m;
-}
-
 /* Killed as a whole after a step back; the next life begins at a time that the first had seen before. */
 static void the_next_life_ends_the_one_before_whatever_the_clock_shows(void **state)
 {
@@ -236,7 +219,9 @@ static void the_next_life_ends_the_one_before_whatever_the_clock_shows(void **st
         say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
         run_seconds(s, 1, 20);
         set_all(s, 20500 - HOUR, -HOUR);
-        struct author *m = master_again(s, 40000 - HOUR);
+        struct author *m = author_new(&s->book, "n1", "m", 200);
+        m->set_ms = -HOUR;
+        say_start(m, 40000 - HOUR, "master", "");
         say_stop(m, 45000 - HOUR, 45000 - HOUR, false);
 
         (void) prove_it(s);
