@@ -124,14 +124,20 @@ static void claim_answer(const struct ledger_call *c)
 {
         CLAIM(c->error <= 0);
         CLAIM(strnlen(c->why, sizeof(c->why)) < sizeof(c->why));
-        if (c->op == LEDGER_CLAIM) {
-                const struct claim_out *out = &c->out.claim;
+        const struct take_out *take = c->op == LEDGER_TAKE ? &c->out.take :
+                                      c->op == LEDGER_FINISH && c->in.finish.take ? &c->out.finish.take : NULL;
+        if (c->op == LEDGER_CLAIM || take) {
+                const struct claim_out *out = take ? &take->claim : &c->out.claim;
                 CLAIM(out->outcome < OUTCOME_COUNT_);
                 CLAIM(c->error < 0 || (out->state < STATE_COUNT_ && out->cause < CAUSE_COUNT_));
                 CLAIM(c->error < 0 || out->outcome != OUTCOME_GRANTED || *out->fence);
         }
         if (c->error < 0)
                 return;
+        CLAIM(!take || take->claim.outcome != OUTCOME_GRANTED || !instant_is_none(take->planned));
+        CLAIM(!take || strnlen(take->occ, OCC_TEXT) < OCC_TEXT);
+        for (size_t i = 0; c->op == LEDGER_QUEUED && i < c->out.queued.count; i++)
+                CLAIM(strnlen(c->out.queued.units[i].task, TASK_NAME_MAX) < TASK_NAME_MAX);
         if (c->op == LEDGER_INTERRUPT)
                 claim_ended(c->out.interrupt.ended, c->out.interrupt.ended_count);
         if (c->op == LEDGER_LEAD)
@@ -169,6 +175,9 @@ static const struct unit_key unit = { "", "mail", 0 };
 static void fill(struct ledger_call *c, enum ledger_op op, struct ledger *l)
 {
         static const char occ[] = "0011223344556677889900112233445566778899001122334455667788990011";
+        static const struct take_in take = { .unit = { "", "mail", 0 }, .token = "t", .trig = "n1.0.7.5-ab.18",
+                                             .owner = "n1.0.7.5-ab", .node = "n1", .lease_ms = 30000, .shards = 1,
+                                             .not_after = { 9000 } };
 
         *c = (struct ledger_call) { .op = op, .done = on_done, .ledger = l };
         switch (op) {
@@ -202,6 +211,16 @@ static void fill(struct ledger_call *c, enum ledger_op op, struct ledger *l)
                                                     .planned = { 2000 }, .state = STATE_SUCCEEDED, .text = "",
                                                     .error = "", .code = -1, .keep = { 10, 0 } };
                 break;
+        case LEDGER_TAKE:
+                c->in.take = take;
+                break;
+        case LEDGER_QUEUED:
+                c->in.queued = (struct queued_in) { "n1" };
+                break;
+        case LEDGER_OP_COUNT_:   /* a finish that takes */
+                fill(c, LEDGER_FINISH, l);
+                c->in.finish.take = &take;
+                break;
         case LEDGER_INTERRUPT:
                 c->in.interrupt = (struct interrupt_in) { "n1.0.7.5-ab", false };
                 break;
@@ -219,13 +238,15 @@ static bool call_send(struct redis_ledger *l, struct ledger_call *calls, const c
                 [LEDGER_REGISTER] = redis_register_send, [LEDGER_PEEK] = redis_peek_send,
                 [LEDGER_REVOKE] = redis_revoke_send,     [LEDGER_RENEW] = redis_renew_send,
                 [LEDGER_FINISH] = redis_finish_send,     [LEDGER_INTERRUPT] = redis_interrupt_send,
-                [LEDGER_HISTORY] = redis_history_send,
+                [LEDGER_HISTORY] = redis_history_send,   [LEDGER_TAKE] = redis_take_send,
+                [LEDGER_QUEUED] = redis_queued_send,     [LEDGER_OP_COUNT_] = redis_finish_send,
         };
         static const char *const names[] = {
                 [LEDGER_LEAD] = "lead",     [LEDGER_DEFINE] = "define", [LEDGER_REGISTER] = "register",
                 [LEDGER_PEEK] = "peek",     [LEDGER_CLAIM] = "claim",   [LEDGER_REVOKE] = "revoke",
                 [LEDGER_RENEW] = "renew",   [LEDGER_FINISH] = "finish", [LEDGER_INTERRUPT] = "interrupt",
-                [LEDGER_HISTORY] = "history",
+                [LEDGER_HISTORY] = "history", [LEDGER_TAKE] = "take",   [LEDGER_QUEUED] = "queued",
+                [LEDGER_OP_COUNT_] = "finish_take",
         };
         struct ledger_call *list[] = { &calls[0], &calls[1] };
 
