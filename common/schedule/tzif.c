@@ -75,7 +75,7 @@ static int header_check(const struct header *h, const char **ret_why)
 {
         if (h->leaps > 0)
                 return refused("it counts leap seconds, which UTC here does not", ret_why);
-        if (h->kinds == 0 || h->kinds > 256 || h->letters == 0)
+        if (h->kinds == 0 || h->letters == 0)
                 return refused("its count of local times is impossible", ret_why);
         if ((h->isstd != 0 && h->isstd != h->kinds) || (h->isutc != 0 && h->isutc != h->kinds))
                 return refused("its indicators do not fit its local times", ret_why);

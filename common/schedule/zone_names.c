@@ -152,7 +152,8 @@ void zone_names_near(const char *folder, const char *name, char *ret, size_t roo
                 return;
         walk(tree, strlen(root) + 1, name, &n);
         (void) fts_close(tree);
-        for (size_t i = 0; i < NEAR_COUNT && *n.names[i]; i++) {
+        /* Beside a name that is one slip away, one that is three away is no help: half of a name is its continent. */
+        for (size_t i = 0; i < NEAR_COUNT && *n.names[i] && n.far[i] <= n.far[0] + 1; i++) {
                 size_t want = strlen(n.names[i]) + (i ? 2 : 0);
                 if (len + want >= room)
                         return;

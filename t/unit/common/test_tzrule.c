@@ -180,6 +180,8 @@ static const char *const odd_rules[] = {
         "AAA-24:59:59BBB24:59:59,M1.1.0/-167,M12.5.0/167",
         "AAA24:59:59BBB-24:59:59,M12.5.6/167,M1.1.0/-167",
         "AAA0BBB,M3.1.0,J65",
+        "AAA0BBB,J365/140,J365/100",   /* ends in the second January after the year that it belongs to */
+        "AAA0BBB0,0/0,365/0",          /* goes on over a common year's end, not over a leap year's */
 };
 
 static void the_stretches_of_any_rule_follow_each_other(void **state)
