@@ -40,42 +40,44 @@ static void shown_again(const struct zone_span *earlier, const struct zone_span 
         *ret_until = earlier->until_s + shift;
 }
 
-/* Moves `utc_s` forward past what was shown before, and cuts the stretch before what follows of that. */
+static int64_t smaller(int64_t a, int64_t b)
+{
+        return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+        return a > b ? a : b;
+}
+
+/* Begins the stretch behind what it begins in and an earlier span has shown; ends it before the next such. */
 static void cut_from(const struct zone *z, const struct zone_span *span, struct stretch *st)
 {
         struct zone_span earlier = *span;
         int64_t from, until;
-        bool moved = false;
 
         while (earlier_span(z, &earlier, span->from_s, &earlier)) {
                 shown_again(&earlier, span, &from, &until);
-                if (from <= st->from_s && st->from_s < until) {
-                        st->from_s = until;
-                        moved = true;
-                } else if (from > st->from_s && from < st->until_s) {
-                        st->until_s = from;
-                }
-        }
-        /* Where several spans overlap, the one just left may have ended in the middle of another. */
-        if (moved && st->from_s < span->until_s) {
-                st->until_s = span->until_s;
-                cut_from(z, span, st);
+                if (from <= st->from_s && st->from_s < until)
+                        st->from_s = smaller(until, span->until_s);
+                else if (from > st->from_s)
+                        st->until_s = smaller(st->until_s, from);
         }
 }
 
-/* The first stretch that counts at or after `utc_s`, from there on. */
+/* The first stretch that counts at or after `utc_s`, from there on. One whose begin was moved is cut anew there. */
 static struct stretch stretch_from(const struct schedule *s, int64_t utc_s)
 {
         struct zone_span span;
         struct stretch st;
 
-        for (;; utc_s = span.until_s) {
+        for (;; utc_s = st.from_s) {
                 zone_span_at(s->zone, utc_s, &span);
                 st = (struct stretch) { utc_s, span.until_s, span.offset_s };
                 if (s->fold_both || span.from_s == INT64_MIN || utc_s - FOLD_MAX_S >= span.from_s)
                         return st;
                 cut_from(s->zone, &span, &st);
-                if (st.from_s < span.until_s)
+                if (st.from_s == utc_s)
                         return st;
         }
 }
@@ -84,20 +86,13 @@ static void cut_upto(const struct zone *z, const struct zone_span *span, struct 
 {
         struct zone_span earlier = *span;
         int64_t from, until;
-        bool moved = false;
 
         while (earlier_span(z, &earlier, span->from_s, &earlier)) {
                 shown_again(&earlier, span, &from, &until);
-                if (from < st->until_s && st->until_s <= until) {
-                        st->until_s = from;
-                        moved = true;
-                } else if (until < st->until_s && until > st->from_s) {
-                        st->from_s = until;
-                }
-        }
-        if (moved && st->until_s > span->from_s) {
-                st->from_s = span->from_s;
-                cut_upto(z, span, st);
+                if (from < st->until_s && st->until_s <= until)
+                        st->until_s = larger(from, span->from_s);
+                else if (until < st->until_s)
+                        st->from_s = larger(st->from_s, until);
         }
 }
 
@@ -107,7 +102,7 @@ static struct stretch stretch_upto(const struct schedule *s, int64_t utc_s)
         struct zone_span span;
         struct stretch st;
 
-        for (;; utc_s = span.from_s) {
+        for (;; utc_s = st.until_s) {
                 zone_span_at(s->zone, utc_s - 1, &span);
                 st = (struct stretch) { span.from_s, utc_s, span.offset_s };
                 if (s->fold_both || span.from_s == INT64_MIN)
@@ -117,19 +112,9 @@ static struct stretch stretch_upto(const struct schedule *s, int64_t utc_s)
                         return st;
                 }
                 cut_upto(s->zone, &span, &st);
-                if (st.until_s > span.from_s)
+                if (st.until_s == utc_s)
                         return st;
         }
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-        return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-        return a > b ? a : b;
 }
 
 int wall_next(const struct schedule *s, int64_t from_s, int64_t *ret)

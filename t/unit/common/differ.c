@@ -128,48 +128,73 @@ static const char *compare(struct trial *t, uint64_t *seed)
         return wrong ? wrong : compare_counts(t, seed);
 }
 
+/* Reads the expression for both sides. NULL: go on; a text: they disagree already. */
+static const char *read_both(struct trial *t, uint64_t *seed, struct differ_counts *counts, bool *ret_never)
+{
+        struct cron_error error;
+
+        t->both = draw_below(seed, 3) == 0;
+        int r = schedule_cron(t->expression, t->tz, t->both, &t->schedule, &error);
+        if (r < 0 && r != -ERANGE)
+                return "refused";
+        oracle_init(&t->oracle, t->expression, r == 0 ? t->schedule.zone : NULL, t->both);
+        *ret_never = r == -ERANGE;
+        counts->never += *ret_never;
+        return *ret_never && oracle_comes(&t->oracle) ? "comes, it is said never" : NULL;
+}
+
 static const char *trial_run(struct trial *t, uint64_t *seed, struct differ_counts *counts)
 {
-        const struct zone *zone;
-        struct cron_error error;
-        char why[ZONE_WHY];
+        bool daily = draw_below(seed, 12) == 0, never;
 
         t->tz = zones[draw_below(seed, ARRAY_SIZE(zones))];
-        t->both = draw_below(seed, 3) == 0;
-        bool daily = draw_below(seed, 12) == 0;
         if (daily)
                 draw_daily_cron(seed, t->expression, sizeof(t->expression));
         else
                 draw_cron(seed, t->expression, sizeof(t->expression));
-        if (zone_get(t->tz, &zone, why, sizeof(why)) < 0)
-                return "no zone";
-        int r = schedule_cron(t->expression, t->tz, t->both, &t->schedule, &error);
-        if (r < 0 && r != -ERANGE)
-                return error.text[0] ? "refused" : "refused without a word";
-        oracle_init(&t->oracle, t->expression, zone, t->both);
-        counts->never += r == -ERANGE;
-        if (r == -ERANGE)
-                return oracle_comes(&t->oracle) ? "comes, it is said never" : NULL;
+        const char *wrong = read_both(t, seed, counts, &never);
+        if (wrong || never)
+                return wrong;
         bool seconds = strcmp(t->oracle.fields[0], "0") != 0;
         int64_t length = daily ? WINDOW_YEARS_S : seconds ? WINDOW_SECONDS_S : WINDOW_MINUTES_S;
-        t->from_s = draw_from(seed, zone, length, counts);
+        t->from_s = draw_from(seed, t->schedule.zone, length, counts);
         t->until_s = t->from_s + length;
         return compare(t, seed);
+}
+
+static bool judge(struct trial *t, const char *wrong, uint64_t seed, struct differ_counts *counts, char *why, size_t room)
+{
+        struct words w;
+
+        counts->cases++;
+        counts->instants += t->count;
+        words_init(&w, why, room);
+        if (wrong)
+                words_put(&w, "%" PRIu64 ": %s: \"%s\" in %s, fold %s, from %" PRId64 " until %" PRId64, seed, wrong,
+                          t->expression, t->tz, t->both ? "both" : "first", t->from_s, t->until_s);
+        free(t->want);
+        return !wrong;
 }
 
 bool differ_case(uint64_t seed, struct differ_counts *counts, char *why, size_t room)
 {
         struct trial t = { 0 };
         uint64_t series = seed;
-        struct words w;
 
-        counts->cases++;
         const char *wrong = trial_run(&t, &series, counts);
-        counts->instants += t.count;
-        words_init(&w, why, room);
-        if (wrong)
-                words_put(&w, "%" PRIu64 ": %s: \"%s\" in %s, fold %s, from %" PRId64 " until %" PRId64, seed, wrong,
-                          t.expression, t.tz, t.both ? "both" : "first", t.from_s, t.until_s);
-        free(t.want);
-        return !wrong;
+        return judge(&t, wrong, seed, counts, why, room);
+}
+
+bool differ_in_zone(uint64_t seed, const char *tz, int64_t from_s, int64_t until_s, struct differ_counts *counts, char *why,
+                    size_t room)
+{
+        struct trial t = { .tz = tz, .from_s = from_s, .until_s = until_s };
+        uint64_t series = seed;
+        bool never;
+
+        draw_cron(&series, t.expression, sizeof(t.expression));
+        const char *wrong = read_both(&t, &series, counts, &never);
+        if (!wrong && !never)
+                wrong = compare(&t, &series);
+        return judge(&t, wrong, seed, counts, why, room);
 }
