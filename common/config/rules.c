@@ -135,23 +135,20 @@ static bool lookback_given(const struct origin *o)
         return false;
 }
 
-/* Spans beside the time between two instants, which is looked for only where one is given. */
+/* Spans beside the time between two instants. */
 static void warn_of_spans(struct reading *rd, const struct origin *o, const struct task *t)
 {
         const struct node *grace = meant(o, t, "misfire", "grace"), *window = node_get(o->task, "window");
-        bool catches_up = t->misfire.policy == MISFIRE_CATCH_UP, default_lookback = catches_up && !lookback_given(o);
+        bool catches_up = t->misfire.policy == MISFIRE_CATCH_UP;
         char lookback[32];
 
-        if (t->schedule.kind == SCHEDULE_NONE || !(grace || window || default_lookback))
-                return;
-        struct intervals i = timing_intervals(&t->schedule);
-        if (grace && !catches_up && t->misfire.grace_ms > i.longest_ms)
+        if (grace && !catches_up && timing_all_shorter(&t->schedule, t->misfire.grace_ms))
                 read_warning(rd, grace->place, "misfire.grace",
                              "is longer than the interval, after which the next instant takes the place of this one");
-        if (window && t->window_ms > i.longest_ms)
+        if (window && timing_all_shorter(&t->schedule, t->window_ms))
                 read_warning(rd, window->place, "window",
                              "is longer than the interval: a run that takes so long is not over when the next is due");
-        if (default_lookback && t->misfire.lookback_ms < i.shortest_ms) {
+        if (catches_up && !lookback_given(o) && timing_all_longer(&t->schedule, t->misfire.lookback_ms)) {
                 span_text(t->misfire.lookback_ms, lookback);
                 read_warning(rd, origin_place(o, "misfire"), "misfire",
                              "catch_up looks back %s, which is shorter than the interval: what was missed for longer is "

@@ -41,23 +41,31 @@ static int64_t now_s(void)
         return clock_wall().ns / NS_PER_S;
 }
 
-struct intervals timing_intervals(const struct schedule *s)
+/* Ends at the first interval that is not: nearly always the first of all, so that 100,000 tasks cost little. */
+static bool all_intervals(const struct schedule *s, int64_t ms, bool shorter)
 {
-        struct intervals i = { .shortest_ms = 0 };
-        struct instant at = { now_s() * MS_PER_S }, next;
+        struct instant at, next;
 
-        if (s->kind == SCHEDULE_EVERY)
-                return (struct intervals) { s->every_ms, s->every_ms };
-        for (int n = 0; n <= INTERVALS_LOOKED_AT && schedule_next(s, at, &next) == 0; n++, at = next) {
+        if (schedule_next(s, (struct instant) { now_s() * MS_PER_S }, &at) < 0)
+                return false;
+        for (int n = 0; n < INTERVALS_LOOKED_AT && schedule_next(s, at, &next) == 0; n++, at = next) {
                 int64_t between = next.ms - at.ms;
-                if (n == 0)
-                        continue;   /* from now to the first: no interval */
-                if (n == 1 || between < i.shortest_ms)
-                        i.shortest_ms = between;
-                if (between > i.longest_ms)
-                        i.longest_ms = between;
+                if (shorter ? between >= ms : between <= ms)
+                        return false;
+                if (s->kind == SCHEDULE_EVERY)
+                        break;
         }
-        return i;
+        return true;
+}
+
+bool timing_all_shorter(const struct schedule *s, int64_t ms)
+{
+        return all_intervals(s, ms, true);
+}
+
+bool timing_all_longer(const struct schedule *s, int64_t ms)
+{
+        return all_intervals(s, ms, false);
 }
 
 /* The next stretch of local time that comes twice and has instants. The second of them is in [ret_from, ret_until). */

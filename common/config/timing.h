@@ -11,11 +11,8 @@ bool zone_judge(const char *text, struct flaw *ret);
 /* Makes the schedule of `t`, which has been read from `o`, and warns of what in it is likely a slip. */
 void timing_settle(struct reading *rd, const struct origin *o, struct task *t);
 
-/* Between the instants to come: of a cron schedule the next hundred. Zeros when there are none. */
-struct intervals {
-        int64_t shortest_ms, longest_ms;
-};
-
-struct intervals timing_intervals(const struct schedule *s);
+/* Whether all intervals to come are shorter, or longer, than `ms`; of a cron schedule the next hundred are looked at. */
+bool timing_all_shorter(const struct schedule *s, int64_t ms);
+bool timing_all_longer(const struct schedule *s, int64_t ms);
 
 #endif

@@ -212,6 +212,7 @@ defaults: { timeout: 30s, tz: Europe/Berlin }
 tasks:
   - { name: report, cron: "30 5 * * MON-FRI", misfire: { policy: catch_up, limit: 3, lookback: 2d }, noop: true }
   - { name: pulse, every: 1h, overlap: queue, first: next, singleton: dedicated, shards: 4, noop: true }
+  - { name: told, scope: manual, noop: true }
   - { name: asleep, every: 1h, enabled: false, overlap: concurrent, singleton: none, noop: true }
 """)
     return path
@@ -260,5 +261,9 @@ def test_explain_says_schedule_and_policies_in_words(folder):
                   "skip: of what was missed, only the newest is run, and only within 59 s, or the interval if that is less",
                   "next: at the very first start nothing counts as missed", "up to 100 of them"):
         assert words in pulse, (words, pulse)
+    told = onced("explain", "told", "-c", path).stdout
+    assert "when      never by itself\n" in told and "only when told" in told and "next\n" not in told
+    assert onced("next", "told", "-c", path, "--json").stdout == "[]\n"
+    assert json.loads(onced("due", "told", "-c", path, "--json", "--cursor", "none").stdout) == {"run": [], "skipped": 0}
     asleep = onced("explain", "asleep", "-c", path)
     assert "disabled" in asleep.stderr and "none: every worker" in asleep.stdout and "up to 10 run at once" in asleep.stdout
