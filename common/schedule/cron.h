@@ -38,7 +38,7 @@ struct cron {
         bool starred;                /* both day fields restrict, and one has a * in it: see cron_doubt */
 };
 
-/* Bytes of an expression, NUL included. cron_text keeps to it: a value costs it three at most. */
+/* Bytes of an expression, NUL included. The longest that cron_text writes, of single values alone, is shorter. */
 #define CRON_MAX  768
 #define CRON_TEXT CRON_MAX
 
