@@ -45,6 +45,7 @@ struct process {
         int64_t peak_us;        /* the latest that the clock had shown before it was set back; -FOREVER_US: it was not */
         bool is_steady;         /* the clock was set: then lines are put in order by steady_us + boottime */
         int64_t steady_us;
+        bool was_set;           /* by so much that its times cannot be compared with those of other nodes */
         bool occurrences;       /* has lines about occurrences, the first planned for: */
         int64_t first_planned_ms;
         bool led, synced;

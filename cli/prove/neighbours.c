@@ -27,7 +27,7 @@ static bool is_comparable(const struct judge *j, const struct interval *a, const
         const struct process *p = j->evidence->processes[a->process], *q = j->evidence->processes[b->process];
 
         *ret_steady = *p->boot && strcmp(p->boot, q->boot) == 0 && strcmp(p->node, q->node) == 0;
-        return *ret_steady || (!p->is_steady && !q->is_steady);
+        return *ret_steady || (!p->was_set && !q->was_set);
 }
 
 static bool overlaps(const struct judge *j, const struct interval *a, const struct interval *b)

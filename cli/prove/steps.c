@@ -16,6 +16,9 @@
 #define SAME_B_NS (60 * NS_PER_S)
 #define SAME_US   100000LL
 
+/* A clock that was set by more told no time before or after that others can be compared with. */
+#define SMALL_US 100000LL
+
 /* A line may lie so long behind the clock reading it is about. */
 #define STALE_NS (2 * NS_PER_S)
 
@@ -97,6 +100,18 @@ static void order_of(const struct evidence *e, struct process *p)
         p->steady_us = first->first_us - first->first_b_ns / NS_PER_US;
 }
 
+static void steps_of(const struct evidence *e, struct process *p)
+{
+        for (size_t i = 0; i < e->step_count; i++) {
+                const struct step *s = &e->steps[i];
+                if (!is_of(s, p))
+                        continue;
+                if (!p->is_steady)
+                        order_of(e, p);
+                p->was_set |= llabs(s->jump_us) > SMALL_US;
+        }
+}
+
 /* A plan that was made after a step back is valid from a time that had come before: it follows what was in force. */
 static void plans_step(const struct evidence *e, const struct step *s)
 {
@@ -128,11 +143,8 @@ void steps_settle(struct evidence *e)
                 return;
         qsort(e->steps, e->step_count, sizeof(*e->steps), by_time);
         for (size_t k = 0; k < e->process_count; k++)
-                for (size_t i = 0; i < e->step_count && e->processes[k]->file_count > 0; i++)
-                        if (is_of(&e->steps[i], e->processes[k])) {
-                                order_of(e, e->processes[k]);
-                                break;
-                        }
+                if (e->processes[k]->file_count > 0)
+                        steps_of(e, e->processes[k]);
         for (size_t i = 0; i < e->step_count; i++) {
                 const struct step *s = &e->steps[i];
                 if (s->jump_us >= 0)
