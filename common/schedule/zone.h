@@ -1,6 +1,7 @@
 /* Time zones from the system's TZif files (RFC 9636), by a reader of our own: libc's zone is one for the whole
  * process and taken from its environment, and a task's zone is neither. A zone is read once, never changes and is
- * never freed: a pointer to it may be kept and used by any thread. */
+ * never freed: a pointer to it may be kept and used by any thread. New zone data on the disk are seen after a
+ * restart, and children of a process see what it had read: all of them have the same zones. */
 #ifndef ONCED_ZONE_H
 #define ONCED_ZONE_H
 
@@ -25,7 +26,7 @@ const char *zone_name(const struct zone *z);
  * zone follow each other without a gap; two neighbours may have the same offset. */
 struct zone_span {
         int64_t from_s, until_s;
-        int32_t offset_s;        /* local = UTC + offset */
+        int32_t offset_s;        /* local = UTC + offset; more than -25 h, less than 26 h */
         bool is_dst;
         char abbreviation[12];   /* "CEST" */
 };

@@ -209,8 +209,11 @@ static void near_names_are_told(void **state)
         assert_near("zoneXtab", NULL);
         assert_near("Factori", NULL);
         assert_near("Mars/Phobos", NULL);
+        assert_near("Zz5", NULL);
         assert_int_equal(setenv("TZDIR", in_folder("/"), 1), 0);
         assert_near("Europe/Berln", "Europe/Berlin");
+        assert_int_equal(setenv("TZDIR", "", 1), 0);
+        assert_refused("Mars/Phobos", -ENOENT, "in " SYSTEM_FOLDER);
 }
 
 static void utc_needs_no_zone_data(void **state)
