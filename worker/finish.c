@@ -155,7 +155,8 @@ static void on_finished(struct ledger_call *call)
 
         fault_point("recorded");
         log_finish(o, out.finished);
-        if (next && out.take.claim.outcome == OUTCOME_GRANTED) {
+        enum outcome taken = out.take.claim.outcome;
+        if (next && (taken == OUTCOME_GRANTED || taken == OUTCOME_DECIDED)) {
                 o->successor = NULL;
                 hand_on(o, next, &call->out.finish.take);   /* what the call owns goes to the claim */
                 return;
