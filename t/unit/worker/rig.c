@@ -33,8 +33,15 @@ static void fake_release(struct claimer *cr, struct claim *c)
         rig_of->releases++;
 }
 
+static void fake_hand_over(struct claimer *cr, struct claim *from, struct claim *to)
+{
+        (void) cr, (void) from, (void) to;
+        rig_of->hand_overs++;
+}
+
 static const struct claim_kind fake_claims = {
         .name = "fake", .path = PATH_FLOCK, .ask = fake_ask, .hurry = fake_hurry, .release = fake_release,
+        .hand_over = fake_hand_over,
 };
 
 static int fake_start(struct runner *rn, struct run *run)

@@ -63,7 +63,7 @@ struct rig {
         unsigned call_count;
 
         int start_error;            /* of the runner */
-        unsigned stops, hurries, releases;
+        unsigned stops, hurries, releases, hand_overs;
         enum run_stop stop_why;
         uint64_t deposed;
 };
