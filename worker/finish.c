@@ -92,10 +92,14 @@ static void name_successor(struct occurrence *o)
                 occurrence_to_take(o->successor);
 }
 
-static void hand_on(struct occurrence *o, struct occurrence *next, struct take_out *took)
+/* What the finish brought for the successor is judged like the answer to any claim. */
+static void hand_on(struct occurrence *o, struct take_out *took)
 {
+        struct occurrence *next = TAKE(o->successor);
+
         claim_took(&next->claim, took);
-        claim_hand_over(o->unit->of->claimer, &o->claim, &next->claim);
+        if (next->claim.answer.outcome == OUTCOME_GRANTED)
+                claim_hand_over(o->unit->of->claimer, &o->claim, &next->claim);
         occurrence_go(o, OCCURRENCE_CLOSED);
         occurrence_judge(next);
 }
@@ -140,8 +144,7 @@ static void on_finished(struct ledger_call *call)
 {
         struct occurrence *o = call->arg;
         int error = call->error;
-        struct finish_out out = call->out.finish;
-        struct occurrence *next = o->successor;
+        struct finish_out *out = &call->out.finish;
 
         o->call_in_flight = false;
         if (error < 0) {
@@ -154,16 +157,11 @@ static void on_finished(struct ledger_call *call)
         }
 
         fault_point("recorded");
-        log_finish(o, out.finished);
-        enum outcome taken = out.take.claim.outcome;
-        if (next && (taken == OUTCOME_GRANTED || taken == OUTCOME_DECIDED)) {
-                o->successor = NULL;
-                hand_on(o, next, &call->out.finish.take);   /* what the call owns goes to the claim */
-                return;
-        }
-        ledger_call_done(call);
-        drop_successor(o);
-        occurrence_go(o, OCCURRENCE_CLOSED);
+        log_finish(o, out->finished);
+        if (o->successor)
+                hand_on(o, &out->take);   /* what the call owns goes to the claim */
+        else
+                occurrence_go(o, OCCURRENCE_CLOSED);
 }
 
 static void send_finish(struct occurrence *o)

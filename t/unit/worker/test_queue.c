@@ -317,6 +317,8 @@ static void what_a_finish_wrote_off_is_said_and_the_next_is_asked_for(void **sta
         answer_finish(OUTCOME_DECIDED);
         assert_int_equal(rig_line("range", 0)->first.ms, waiting().ms);
         assert_int_equal(r->run_count, 1);
+        assert_int_equal(r->hand_overs, 0);   /* what holds the unit is given up with the run */
+        assert_int_equal(r->releases, 1);
         answer_take(OUTCOME_DONE);
         assert_int_equal(r->unit->running, 0);
         assert_int_equal(r->spine.count, 0);
