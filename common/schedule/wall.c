@@ -7,8 +7,9 @@
 #include "common/schedule/schedule.h"
 #include "common/schedule/zone.h"
 
-/* Offsets lie within about 26 hours of UTC, so a wall clock cannot show again what it showed longer ago than this. */
-#define FOLD_MAX_S (52 * 3600)
+/* No offset is as far from UTC as this, so a wall clock cannot show again what it showed longer ago than twice that. */
+#define OFFSET_MAX_S (26 * 3600)
+#define FOLD_MAX_S   (2 * OFFSET_MAX_S)
 
 /* Dates, weekdays and rules of zones repeat after 400 years, tables of zone files end before 2100: what is not found
  * within 400 years from there never comes. */
@@ -117,6 +118,14 @@ static struct stretch stretch_upto(const struct schedule *s, int64_t utc_s)
         }
 }
 
+/* Whether nothing on the other side of `st` can show what lies on this side: a jump over spans leaves out no fold. */
+static bool is_long(const struct stretch *st)
+{
+        return st->from_s <= st->until_s - FOLD_MAX_S;
+}
+
+/* The expression is asked without regard to the end of a stretch: what it finds behind that names the first day that is
+ * worth looking at, and a rare one is not looked for twice a year. */
 int wall_next(const struct schedule *s, int64_t from_s, int64_t *ret)
 {
         int64_t local, at = larger(from_s, CRON_FIRST_S);
@@ -125,10 +134,14 @@ int wall_next(const struct schedule *s, int64_t from_s, int64_t *ret)
         while (at < end) {
                 struct stretch st = stretch_from(s, at);
                 at = smaller(st.until_s, end);
-                if (cron_next(&s->cron, st.from_s + st.offset_s, at + st.offset_s, &local) == 0) {
+                if (cron_next(&s->cron, st.from_s + st.offset_s, end + FOLD_MAX_S, &local) < 0)
+                        local = end + FOLD_MAX_S;
+                if (local - st.offset_s < at) {
                         *ret = local - st.offset_s;
                         return 0;
                 }
+                if (is_long(&st))
+                        at = larger(at, local - OFFSET_MAX_S);
         }
         return -ENOENT;
 }
@@ -140,10 +153,14 @@ int wall_last(const struct schedule *s, int64_t at_s, int64_t *ret)
         while (until > CRON_FIRST_S) {
                 struct stretch st = stretch_upto(s, until);
                 until = larger(st.from_s, CRON_FIRST_S);
-                if (cron_last(&s->cron, st.until_s - 1 + st.offset_s, until + st.offset_s, &local) == 0) {
+                if (cron_last(&s->cron, st.until_s - 1 + st.offset_s, CRON_FROM_S, &local) < 0)
+                        local = CRON_FROM_S - OFFSET_MAX_S;
+                if (local - st.offset_s >= until) {
                         *ret = local - st.offset_s;
                         return 0;
                 }
+                if (is_long(&st))
+                        until = smaller(until, local + OFFSET_MAX_S);
         }
         return -ENOENT;
 }

@@ -14,10 +14,11 @@ import http_rate
 import idle
 import lateness
 import proving
+import schedule
 from measure import Context, Report, load
 
 BENCHES = {"lateness": lateness, "cpu": cpu, "burst": burst, "claims": claims, "death": death, "idle": idle,
-           "prove": proving, "http": http_rate}
+           "prove": proving, "http": http_rate, "schedule": schedule}
 
 
 def options_read():

@@ -16,7 +16,7 @@
 #define WINDOW_MINUTES_S (26 * 3600)
 #define WINDOW_SECONDS_S 3600
 #define WINDOW_YEARS_S   (600 * 86400)
-#define FROM_S           (-2208988800LL)   /* 1900 */
+#define FROM_S           CRON_FIRST_S
 #define UNTIL_S          4417977600LL      /* 2110 */
 
 /* Summer time of an hour and of others, negative, twice a year and around Ramadan; quarters, seconds, whole days. */
@@ -55,7 +55,8 @@ static int64_t draw_from(uint64_t *seed, const struct zone *zone, int64_t length
                 return some;
         zone_span_at(zone, span.until_s, &then);
         counts->folds += then.offset_s < span.offset_s;
-        return span.until_s - (int64_t) (draw(seed) % (uint64_t) length_s);
+        some = span.until_s - (int64_t) (draw(seed) % (uint64_t) length_s);
+        return some < FROM_S ? FROM_S : some;
 }
 
 static const char *compare_forward(const struct trial *t)
