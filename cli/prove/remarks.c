@@ -29,7 +29,7 @@ static int step_remark(struct evidence *e, const struct step *s)
 
         instant_text((struct instant) { (s->at_us - s->jump_us) / 1000 }, from);
         instant_text((struct instant) { s->at_us / 1000 }, to);
-        return remark(e, "%s: its clock was set %s by %.3f s, from %s to %s (noticed by %u process%s)", s->node,
+        return remark(e, "%s: its clock was set %s by %.3f s, from %s to %s (noticed by %u process%s)", s->by->node,
                       s->jump_us < 0 ? "back" : "forward", (double) llabs(s->jump_us) / 1e6, from, to, s->processes,
                       s->processes == 1 ? "" : "es");
 }

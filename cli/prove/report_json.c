@@ -147,7 +147,7 @@ static void steps_json(struct buf *b, const struct evidence *e)
         for (size_t i = 0; i < e->step_count; i++) {
                 const struct step *s = &e->steps[i];
                 buf_text(b, i ? ",{" : "{");
-                text(b, "node", s->node);
+                text(b, "node", s->by->node);
                 buf_char(b, ',');
                 instant_text((struct instant) { (s->at_us - s->jump_us) / 1000 }, when);
                 text(b, "from", when);

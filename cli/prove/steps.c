@@ -24,7 +24,7 @@
 
 static bool is_same(const struct step *s, const struct process *p, int64_t b_ns, int64_t jump_us)
 {
-        return s->last_process != p->index && strcmp(s->node, p->node) == 0 && strcmp(s->boot, p->boot) == 0 &&
+        return s->last_process != p->index && strcmp(s->by->node, p->node) == 0 && strcmp(s->by->boot, p->boot) == 0 &&
                llabs(s->b_ns - b_ns) < SAME_B_NS && llabs(s->jump_us - jump_us) < SAME_US;
 }
 
@@ -51,7 +51,7 @@ int steps_add(struct evidence *e, const struct process *p, const struct record *
         if (!list_room((void **) &e->steps, e->step_count, &e->step_room, sizeof(*e->steps)))
                 return -ENOMEM;
         e->steps[e->step_count++] = (struct step) {
-                .node = p->node, .boot = p->boot, .b_ns = r->b_ns, .at_us = r->t_us, .jump_us = jump_us,
+                .by = p, .b_ns = r->b_ns, .at_us = r->t_us, .jump_us = jump_us,
                 .processes = 1, .last_process = p->index,
         };
         return 0;
@@ -59,7 +59,7 @@ int steps_add(struct evidence *e, const struct process *p, const struct record *
 
 static bool is_of(const struct step *s, const struct process *p)
 {
-        return strcmp(s->node, p->node) == 0 && (!*p->boot || strcmp(s->boot, p->boot) == 0);
+        return strcmp(s->by->node, p->node) == 0 && (!*p->boot || strcmp(s->by->boot, p->boot) == 0);
 }
 
 /* What the clock showed just before. */
@@ -130,7 +130,7 @@ static void plans_step(const struct evidence *e, const struct step *s)
 static int by_time(const void *a, const void *b)
 {
         const struct step *x = a, *y = b;
-        int order = strcmp(x->node, y->node);
+        int order = strcmp(x->by->node, y->by->node);
 
         if (order)
                 return order;

@@ -12,7 +12,7 @@ struct process;
 struct record;
 
 struct step {
-        const char *node, *boot;         /* borrowed from the first of its processes */
+        const struct process *by;        /* the first that said it; borrowed from the evidence */
         int64_t b_ns, at_us;             /* when it was first noticed; at_us: the clock after it */
         int64_t jump_us;
         unsigned processes;              /* that noticed it */

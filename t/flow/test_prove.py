@@ -118,8 +118,8 @@ def test_a_task_that_is_not_there_is_answered_with_those_that_are(logs):
 def adds_up(task):
     """Every due instant is in one place."""
     return task["expected"] == sum(task["verdicts"].values()) == (
-        task["once"] + task["dropped"] + task["skipped"] + task["recorded_missed"] + task["failed_unstarted"] +
-        task["interrupted_unstarted"] + task["unsure"] + task["duplicates"] + task["missed"])
+        task["once"] + task["dropped"] + task["queued"] + task["skipped"] + task["recorded_missed"] +
+        task["failed_unstarted"] + task["interrupted_unstarted"] + task["unsure"] + task["duplicates"] + task["missed"])
 
 
 def test_a_worker_killed_while_it_drains_has_missed_nothing(node):

@@ -279,6 +279,23 @@ static void a_step_is_named_once_with_who_noticed_it(void **state)
         buf_done(&b);
 }
 
+/* Logs begin their next file at a new day, which a step may bring. */
+static void a_step_is_one_though_the_log_goes_on_in_a_next_file(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
+        run_seconds(s, 1, 5);
+        set_all(s, 2500, -3000);
+        say(s->first, 2600, "rotate",
+            "\"node\":\"n1\",\"slot\":\"0\",\"pid\":101,\"pstart\":\"77-ab12\",\"boot\":\"b00t\",\"role\":\"worker\"");
+        run_seconds(s, 6, 10);
+        stop_all(s, 10600);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(s->e->step_count, 1);
+        assert_int_equal(s->e->steps[0].processes, 2);
+}
+
 static void two_equal_steps_of_one_process_are_two(void **state)
 {
         struct scene *s = *state;
@@ -358,6 +375,7 @@ int main(int argc, char **argv)
                 CASE(the_next_life_ends_the_one_before_whatever_the_clock_shows),
                 CASE(a_plan_made_after_a_step_back_follows_the_one_before),
                 CASE(a_step_is_named_once_with_who_noticed_it),
+                CASE(a_step_is_one_though_the_log_goes_on_in_a_next_file),
                 CASE(two_equal_steps_of_one_process_are_two),
                 CASE(a_pause_of_all_is_explained_by_its_range),
                 CASE(a_step_line_taken_out_shows),
