@@ -395,6 +395,38 @@ static void a_backlog_is_asked_for_one_by_one_oldest_first(void **state)
         end_the_run();
 }
 
+/* With room for one claim a turn, a unit that is ten behind would keep the other from its own for ten turns. */
+static void a_backlog_stands_in_line_with_what_is_due(void **state)
+{
+        (void) state;
+        struct job keep = r->job;
+        unsigned asked[2];
+        int64_t due = rig_due(r).ms;
+
+        job_done(&r->job);
+        r->task.shards = 2;
+        assert_int_equal(job_init(&r->job, &r->task, "n"), 0);
+        r->job.claimer = keep.claimer;
+        r->job.ledger = keep.ledger;
+        r->job.row = keep.row;
+        r->task.misfire = (struct misfire) { .policy = MISFIRE_CATCH_UP, .limit = 10, .lookback_ms = 24 * 3600000LL };
+        r->spine.o.tick_limit = 1;
+        for (unsigned i = 0; i < 2; i++) {
+                r->job.units[i].registered = true;
+                r->job.units[i].cursor.ms = due - (i == 0 ? 10 * 3600000LL : 1);
+                spine_enlist(&r->spine, &r->job.units[i]);
+        }
+        for (unsigned i = 0; i < 2; i++) {
+                rig_pass(r, 3);
+                assert_int_equal(r->claim_count, i + 1);
+                asked[i] = rig_claim(r)->unit->shard;
+                (void) snprintf(rig_claim(r)->answer.holder_occ, OCC_TEXT, "running");
+                rig_answer(r, OUTCOME_QUEUED);
+        }
+        assert_int_equal(asked[0] + asked[1], 1);
+        assert_int_equal(rig_counter(r, COUNT_LIMIT_REACHED) > 0, 1);
+}
+
 static void a_schedule_that_never_comes_again_lets_its_unit_sleep(void **state)
 {
         (void) state;
@@ -434,6 +466,7 @@ int main(int argc, char **argv)
                 CASE(a_take_and_a_claim_of_one_unit_go_on_side_by_side),
                 CASE(only_who_may_run_it_asks),
                 CASE(a_backlog_is_asked_for_one_by_one_oldest_first),
+                CASE(a_backlog_stands_in_line_with_what_is_due),
                 CASE(a_schedule_that_never_comes_again_lets_its_unit_sleep),
         };
 
