@@ -53,6 +53,8 @@ static bool line_read(char *line, struct node_id *n)
                 return copy_word(n->incarnation, sizeof(n->incarnation), value);
         if (strcmp(line, "boot") == 0)
                 return copy_word(n->boot, sizeof(n->boot), value);
+        if (strcmp(line, "ledger") == 0)
+                return copy_word(n->ledger, sizeof(n->ledger), value);
         if (strcmp(line, "life") == 0)
                 return number_read(value, UINT64_MAX, &n->life);
         if (strcmp(line, "clean") != 0 || !number_read(value, 1, &clean))
@@ -61,12 +63,12 @@ static bool line_read(char *line, struct node_id *n)
         return true;
 }
 
-int node_id_read(const char *state_dir, struct node_id *ret)
+static int read_from(const char *folder, const char *name, struct node_id *ret)
 {
         struct node_id n = { 0 };
         char *save = NULL;
         _cleanup_(buf_done) struct buf text = BUF_EMPTY;
-        _cleanup_(freep) char *path = path_join(state_dir, "node_id");
+        _cleanup_(freep) char *path = path_join(folder, name);
         if (!path)
                 return -ENOMEM;
         int r = file_read(path, FILE_LIMIT, &text);
@@ -83,15 +85,17 @@ int node_id_read(const char *state_dir, struct node_id *ret)
         return 0;
 }
 
-int node_id_write(const char *state_dir, const struct node_id *n)
+static int write_to(const char *folder, const char *name, const struct node_id *n)
 {
         _cleanup_(buf_done) struct buf text = BUF_EMPTY;
-        _cleanup_(freep) char *path = path_join(state_dir, "node_id");
+        _cleanup_(freep) char *path = path_join(folder, name);
         if (!path)
                 return -ENOMEM;
         buf_format(&text, "node %s\n", n->node);
         if (*n->incarnation)
                 buf_format(&text, "incarnation %s\n", n->incarnation);
+        if (*n->ledger)
+                buf_format(&text, "ledger %s\n", n->ledger);
         buf_format(&text, "life %" PRIu64 "\n", n->life);
         if (*n->boot)
                 buf_format(&text, "boot %s\n", n->boot);
@@ -99,6 +103,52 @@ int node_id_write(const char *state_dir, const struct node_id *n)
         if (text.failed)
                 return -ENOMEM;
         return file_replace(path, text.data, text.len, 0600);
+}
+
+int node_id_read(const char *state_dir, struct node_id *ret)
+{
+        return read_from(state_dir, "node_id", ret);
+}
+
+int node_id_write(const char *state_dir, const struct node_id *n)
+{
+        return write_to(state_dir, "node_id", n);
+}
+
+int node_witness_read(const char *run_dir, struct node_id *ret)
+{
+        return read_from(run_dir, "witness", ret);
+}
+
+int node_witness_write(const char *run_dir, const struct node_id *n)
+{
+        return write_to(run_dir, "witness", n);
+}
+
+static bool is_of_its_middle(const struct node_id *n, const struct node_id *witness, const char *ledger_now)
+{
+        bool same_life = witness && witness->life == n->life;
+        bool copied = *n->ledger && strcmp(n->ledger, ledger_now) != 0;
+        bool both_clean = n->clean && (!same_life || witness->clean);
+
+        return (same_life && witness->clean && !n->clean) || (copied && !both_clean);
+}
+
+bool node_id_is_older(const struct node_id *n, const struct node_id *witness, const char *ledger_now, char *ret_why,
+                      size_t room)
+{
+        if (witness && strcmp(n->node, witness->node) != 0)
+                (void) snprintf(ret_why, room, "state_dir is another one: node %.40s ran here last, this is %.40s",
+                                witness->node, n->node);
+        else if (witness && n->life < witness->life)
+                (void) snprintf(ret_why, room, "state_dir is an older copy: start %" PRIu64 " of node %.40s ran here, "
+                                               "this knows of %" PRIu64, witness->life, n->node, n->life);
+        else if (is_of_its_middle(n, witness, ledger_now))
+                (void) snprintf(ret_why, room, "state_dir is a copy from the middle of start %" PRIu64 " of node %.40s",
+                                n->life, n->node);
+        else
+                return false;
+        return true;
 }
 
 int node_id_make(struct node_id *ret)

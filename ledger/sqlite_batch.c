@@ -40,7 +40,7 @@ static void fail(struct ledger_call *c, int error, const char *why)
         ledger_call_done(c);
         memset(&c->out, 0, sizeof(c->out));
         c->error = error;
-        (void) snprintf(c->why, sizeof(c->why), "%s", why);
+        (void) snprintf(c->why, sizeof(c->why), "%.*s", (int) sizeof(c->why) - 1, why);
 }
 
 static bool word_fits(const char *word, size_t room)

@@ -1,10 +1,13 @@
 /* Whether this ledger is the one this node knows. node_id beside it holds its incarnation and the newest start
- * that reached it, so that a missing, foreign or older ledger is seen. What an older copy may have forgotten is
- * never run again: the barrier is set to now, and instants up to it are recorded as unknown(barrier). */
+ * that reached it, so that a missing, foreign or older ledger is seen; the witness in run_dir holds the same, so that
+ * an older node_id is. What an older copy may have forgotten is never run again: the barrier is set to now, and
+ * instants up to it are recorded as unknown(barrier). */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/config/config.h"
 #include "common/node_id.h"
@@ -51,17 +54,50 @@ static int node_read(struct sqlite_store *s, struct node_id *ret)
         return r;
 }
 
-/* Why instants up to now may have been started without this file knowing it; NULL: it knows all. */
-static const char *forgotten(const struct sqlite_store *s, const struct meta *m, const struct node_id *n)
+/* By the time it was made: the numbers of files are used again, and are others after a mount. "" where the file system
+ * does not keep it. */
+static void ledger_file(const struct sqlite_store *s, char *ret)
+{
+        struct statx x;
+
+        *ret = '\0';
+        if (statx(AT_FDCWD, s->path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &x) == 0 && (x.stx_mask & STATX_BTIME))
+                (void) snprintf(ret, LEDGER_FILE_TEXT, "%lld.%09u", (long long) x.stx_btime.tv_sec, x.stx_btime.tv_nsec);
+}
+
+/* Without a witness there is less to see by, and all goes on: run_dir may be new, or be swept while we run. */
+static void witness_write(const struct sqlite_store *s, const struct node_id *n)
+{
+        (void) node_witness_write(s->config->run_dir, n);
+}
+
+/* What `n` and the witness tell of state_dir as a whole. */
+static bool is_older(const struct sqlite_store *s, const struct node_id *n, char *ret_why, size_t room)
+{
+        struct node_id witness;
+        char now[LEDGER_FILE_TEXT];
+
+        ledger_file(s, now);
+        int r = node_witness_read(s->config->run_dir, &witness);
+        return node_id_is_older(n, r < 0 ? NULL : &witness, now, ret_why, room);
+}
+
+/* True when instants up to now may have been started without this file knowing it, and why. */
+static bool has_forgotten(const struct sqlite_store *s, const struct meta *m, const struct node_id *n, char *ret_why,
+                          size_t room)
 {
         bool relaxed = s->config->durability == DURABILITY_PROCESS ||
                        strcmp(m->durability, durability_names[DURABILITY_PROCESS]) == 0;
+        const char *why = NULL;
 
         if (m->life < n->life || (n->clean && !m->clean))
-                return "the ledger is an older copy";
-        if (m->life > 0 && relaxed && !m->clean && strcmp(m->boot, s->boot) != 0)
-                return "the machine went down without a clean stop, under durability process";
-        return NULL;
+                why = "the ledger is an older copy";
+        else if (m->life > 0 && relaxed && !m->clean && strcmp(m->boot, s->boot) != 0)
+                why = "the machine went down without a clean stop, under durability process";
+        if (!why)
+                return is_older(s, n, ret_why, room);
+        (void) snprintf(ret_why, room, "%s", why);
+        return true;
 }
 
 static int life_write(struct sqlite_store *s, bool barrier_now)
@@ -87,9 +123,13 @@ static int node_write(struct sqlite_store *s, const struct meta *m, struct node_
 {
         (void) snprintf(n->incarnation, sizeof(n->incarnation), "%s", m->incarnation);
         (void) snprintf(n->boot, sizeof(n->boot), "%s", s->boot);
+        ledger_file(s, n->ledger);
         n->life = s->life;
         n->clean = false;
-        return node_id_write(s->config->state_dir, n);
+        int r = node_id_write(s->config->state_dir, n);
+        if (r == 0)
+                witness_write(s, n);
+        return r;
 }
 
 /* One process of a start does this for all: the ledger first, so that node_id never claims more than it holds. */
@@ -116,12 +156,13 @@ int identity_settle(struct sqlite_store *s, char *ret_note, size_t room)
         if (m.life == s->life)
                 return n.life == s->life && n.incarnation[0] ? 0 : node_write(s, &m, &n);
 
-        const char *why = forgotten(s, &m, &n);
-        r = life_write(s, why != NULL);
+        char why[160];
+        bool forgot = has_forgotten(s, &m, &n, why, sizeof(why));
+        r = life_write(s, forgot);
         if (r < 0)
                 return r;
-        if (why)
-                (void) snprintf(ret_note, room, "%s: instants up to now are unknown and do not run", why);
+        if (forgot)
+                (void) snprintf(ret_note, room, "instants up to now are unknown and do not run: %s", why);
         return node_write(s, &m, &n);
 }
 
@@ -135,7 +176,13 @@ static int node_mark(struct sqlite_store *s, bool clean)
         if (n.clean == clean || n.life != s->life)
                 return 0;
         n.clean = clean;
-        return node_id_write(s->config->state_dir, &n);
+        /* The witness never says clean when node_id does not: a crash in between looks like no copy. */
+        if (!clean)
+                witness_write(s, &n);
+        r = node_id_write(s->config->state_dir, &n);
+        if (r == 0 && clean)
+                witness_write(s, &n);
+        return r;
 }
 
 /* The mark commits with a sync and so takes all earlier commits of all processes with it to the disk. */

@@ -289,7 +289,7 @@ static int open_locked(struct sqlite_store *s, char *ret_note, size_t room)
 int store_open(struct sqlite_store *s)
 {
         static pthread_once_t once = PTHREAD_ONCE_INIT;
-        char note[160] = "";
+        char note[240] = "";
 
         (void) pthread_once(&once, memory_settle);
         int r = folder_fits(s);

@@ -40,7 +40,7 @@ struct sqlite_store {
         bool said, halted;                       /* health as last reported */
         bool refused;                            /* halted, and `onced recover` is no cure */
         enum ledger_health health;
-        char why[160];
+        char why[240];
 
         /* of the transaction that runs */
         struct stamp now;

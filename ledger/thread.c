@@ -36,7 +36,7 @@ struct ledger_thread {
         struct call_list asked, answered;
         bool stopping, ended, told;
         enum ledger_health newest;
-        char why[200];
+        char why[240];
 };
 
 static void list_init(struct call_list *l)

@@ -67,6 +67,7 @@ static int identity_lay(struct ground *g, const char *state_dir)
                         r = node_id_write(state_dir, &n);
                 if (r < 0)
                         return log_error(r, "%s/node_id cannot be written", state_dir);
+                log_info("%s is new: this node is %s", state_dir, n.node);
         }
         if (r == -EINVAL) {
                 (void) log_error(0, "%s/node_id is not understood; it is kept; cure: onced recover --ledger -c FILE",

@@ -25,8 +25,9 @@ static int place_take(struct book *b, const struct book_place *place, const stru
 {
         if (strcmp(place->store, "sqlite") == 0) {
                 b->config.state_dir = strdup(place->where);
+                b->config.run_dir = strdup(place->where);
                 *ret_kind = &ledger_sqlite;
-                return b->config.state_dir ? 0 : -ENOMEM;
+                return b->config.state_dir && b->config.run_dir ? 0 : -ENOMEM;
         }
         if (strcmp(place->store, "redis") != 0)
                 return -EINVAL;
@@ -63,6 +64,7 @@ void book_close(struct book *b)
                 (void) uv_run(&b->loop, UV_RUN_ONCE);
         (void) uv_loop_close(&b->loop);
         free(b->config.state_dir);
+        free(b->config.run_dir);
         free(b->config.redis.url);
         free(b->config.redis.app);
 }

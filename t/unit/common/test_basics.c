@@ -236,15 +236,67 @@ static void a_node_remembers_itself(void **state)
         strcpy(n.incarnation, "0123456789abcdef0123456789abcdef");
         n.life = 18446744073709551615ULL;
         n.clean = true;
+        strcpy(n.ledger, "1764522000.000000001");
         assert_int_equal(node_id_write(dir, &n), 0);
         assert_int_equal(node_id_read(dir, &got), 0);
         assert_string_equal(got.node, n.node);
         assert_string_equal(got.incarnation, n.incarnation);
+        assert_string_equal(got.ledger, n.ledger);
         assert_true(got.life == n.life && got.clean);
         (void) snprintf(path, sizeof(path), "%s/node_id", dir);
         assert_int_equal(file_replace(path, "node a-1\ncolour blue\n", 21, 0600), 0);
         assert_int_equal(node_id_read(dir, &got), -EINVAL);
         remove_folder(dir);
+}
+
+static void a_state_that_was_put_back_is_older_than_the_witness(void **state)
+{
+        static const struct {
+                const char *node, *ledger;
+                uint64_t life;
+                bool clean;
+                const char *older;   /* NULL: it is not */
+        } cases[] = {
+                { "a-1", "1.5", 7, true, NULL },                  /* as it was left */
+                { "a-1", "", 7, true, NULL },                     /* nothing is known of its file */
+                { "a-1", "1.4", 7, true, NULL },                  /* moved whole after a clean stop */
+                { "a-1", "1.4", 8, true, NULL },                  /* the witness could not be written */
+                { "a-1", "1.5", 8, false, NULL },
+                { "a-1", "1.4", 8, false, "middle of start 8" },
+                { "a-1", "1.5", 6, true, "start 7 of node a-1 ran here, this knows of 6" },
+                { "a-1", "1.5", 7, false, "middle of start 7" },  /* copied before the clean stop */
+                { "b-2", "", 0, true, "node a-1 ran here last, this is b-2" },
+                { "b-2", "1.5", 9, true, "another one" },
+        };
+        const struct node_id witness = { .node = "a-1", .ledger = "1.5", .life = 7, .clean = true };
+        char why[160];
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct node_id n = { .life = cases[i].life, .clean = cases[i].clean };
+                (void) snprintf(n.node, sizeof(n.node), "%s", cases[i].node);
+                (void) snprintf(n.ledger, sizeof(n.ledger), "%s", cases[i].ledger);
+                assert_int_equal(node_id_is_older(&n, &witness, "1.5", why, sizeof(why)), cases[i].older != NULL);
+                if (cases[i].older && !strstr(why, cases[i].older))
+                        fail_msg("case %zu: %s", i, why);
+        }
+}
+
+static void after_a_crash_only_another_file_tells_of_a_copy(void **state)
+{
+        const struct node_id n = { .node = "a-1", .ledger = "1.5", .life = 7 };
+        struct node_id clean = n, crashed = n;
+        char why[160];
+
+        (void) state;
+        clean.clean = true;
+        assert_false(node_id_is_older(&n, NULL, "1.5", why, sizeof(why)));
+        assert_true(node_id_is_older(&n, NULL, "1.6", why, sizeof(why)));
+        assert_false(node_id_is_older(&n, &crashed, "1.5", why, sizeof(why)));
+        assert_true(node_id_is_older(&n, &crashed, "1.6", why, sizeof(why)));
+        /* Marked clean for a moment, when one worker of several ended. */
+        assert_false(node_id_is_older(&clean, &crashed, "1.5", why, sizeof(why)));
+        assert_true(node_id_is_older(&clean, &crashed, "1.6", why, sizeof(why)));
 }
 
 /* Each was read once, and came back otherwise when written, or reached a log line as it was. */
@@ -374,6 +426,8 @@ int main(int argc, char **argv)
                 cmocka_unit_test(a_heap_gives_the_smallest_first_after_any_change),
                 cmocka_unit_test(files_are_read_within_their_limit_only),
                 cmocka_unit_test(a_node_remembers_itself),
+                cmocka_unit_test(a_state_that_was_put_back_is_older_than_the_witness),
+                cmocka_unit_test(after_a_crash_only_another_file_tells_of_a_copy),
                 cmocka_unit_test(a_node_id_that_is_not_as_written_is_refused),
                 cmocka_unit_test(a_process_is_told_from_its_successor),
                 cmocka_unit_test(the_nearest_word_is_found_and_far_ones_are_not),

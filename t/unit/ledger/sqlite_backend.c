@@ -23,15 +23,16 @@ static int fresh(struct config *config, void **ret_data)
         if (!mkdtemp(folder))
                 return -errno;
         config->state_dir = strdup(folder);
+        config->run_dir = strdup(folder);
         config->durability = DURABILITY_FULL;
         *ret_data = NULL;
-        return config->state_dir ? node_id_write(folder, &n) : -ENOMEM;
+        return config->state_dir && config->run_dir ? node_id_write(folder, &n) : -ENOMEM;
 }
 
 static void drop(struct config *config, void *data)
 {
         static const char *const files[] = { "ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.lock",
-                                             "node_id", "copy.db", "moved.db", "grants" };
+                                             "node_id", "witness", "copy.db", "moved.db", "grants" };
 
         (void) data;
         for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
@@ -40,6 +41,7 @@ static void drop(struct config *config, void *data)
         }
         (void) rmdir(config->state_dir);
         free(config->state_dir);
+        free(config->run_dir);
 }
 
 const struct conformance_backend sqlite_backend = { .name = "sqlite", .kind = &ledger_sqlite, .fresh = fresh,

@@ -281,6 +281,127 @@ static void copy_taken_while_running_is_older_than_a_clean_stop(void **state)
         assert_int_equal(claim(w, (struct ask) { .at = -29, .expect = -30 }).cause, CAUSE_BARRIER);
 }
 
+/* Ledger and node_id together, as when the folder is put back; the witness lies elsewhere. */
+static struct node_id node_aside;
+
+static void state_aside(struct world *w)
+{
+        char into[400];
+
+        file_sql(w, "ledger.db", "PRAGMA wal_checkpoint(TRUNCATE)");
+        (void) snprintf(into, sizeof(into), "VACUUM INTO '%s'", state_path(w, "copy.db"));
+        file_sql(w, "ledger.db", into);
+        assert_int_equal(node_id_read(w->config.state_dir, &node_aside), 0);
+}
+
+static void state_put_back(struct world *w)
+{
+        put_back(w, "copy.db");
+        assert_int_equal(node_id_write(w->config.state_dir, &node_aside), 0);
+        w->life = node_aside.life + 1;
+}
+
+static void expect_barrier(struct world *w, const char *word)
+{
+        world_open(w);
+        struct claim_out again = claim(w, (struct ask) { .at = -29, .expect = -30 });
+        assert_int_equal(again.outcome, OUTCOME_DECIDED);
+        assert_int_equal(again.cause, CAUSE_BARRIER);
+        assert_int_equal(w->health, LEDGER_UP);
+        if (!strstr(w->why, word) || !strstr(w->why, "unknown and do not run"))
+                fail_msg("unexpected note: %s", w->why);
+        world_close(w);
+}
+
+static void state_of_an_earlier_life_is_seen_by_the_witness(void **state)
+{
+        struct world *w = *state;
+        first_life(w);
+        state_aside(w);
+        world_open(w);
+        assert_int_equal(claim(w, (struct ask) { .at = -29, .expect = -30 }).outcome, OUTCOME_GRANTED);
+        world_close(w);
+        state_put_back(w);
+
+        expect_barrier(w, "start 2 of node here-0a1b2c3d ran here, this knows of 1");
+        /* Once: what runs from here on is known again. */
+        w->life++;
+        world_open(w);
+        assert_int_equal(claim(w, (struct ask) { .at = -28, .expect = -29 }).cause, CAUSE_BARRIER);
+        assert_string_equal(w->why, "");
+}
+
+static void state_copied_while_running_is_seen_by_the_witness(void **state)
+{
+        struct world *w = *state;
+        world_open(w);
+        world_task(w, 1, -30);
+        state_aside(w);
+        assert_int_equal(claim(w, (struct ask) { .at = -29, .expect = -30 }).outcome, OUTCOME_GRANTED);
+        world_close(w);
+        state_put_back(w);
+
+        expect_barrier(w, "copy from the middle of start 1");
+}
+
+static void state_copied_while_running_is_another_file_also_without_a_witness(void **state)
+{
+        struct world *w = *state;
+        world_open(w);
+        world_task(w, 1, -30);
+        state_aside(w);
+        assert_int_equal(claim(w, (struct ask) { .at = -29, .expect = -30 }).outcome, OUTCOME_GRANTED);
+        world_close(w);
+        state_put_back(w);
+        assert_int_equal(unlink(state_path(w, "witness")), 0);
+
+        expect_barrier(w, "copy from the middle of start 1");
+}
+
+static void state_moved_after_a_clean_stop_is_the_same(void **state)
+{
+        struct world *w = *state;
+        first_life(w);
+        state_aside(w);
+        state_put_back(w);
+
+        world_open(w);
+        assert_int_equal(claim(w, (struct ask) { .at = -29, .expect = -30 }).outcome, OUTCOME_GRANTED);
+        assert_string_equal(w->why, "");
+}
+
+static void new_state_where_another_node_ran_has_a_barrier(void **state)
+{
+        struct world *w = *state;
+        struct node_id n = { .node = "here-99999999" };
+        first_life(w);
+        assert_int_equal(unlink(state_path(w, "ledger.db")), 0);
+        (void) unlink(state_path(w, "ledger.db-wal"));
+        (void) unlink(state_path(w, "ledger.db-shm"));
+        assert_int_equal(node_id_write(w->config.state_dir, &n), 0);
+        w->node = n.node;
+        w->life = 1;
+
+        world_open(w);
+        world_task(w, 1, -30);
+        assert_int_equal(claim(w, (struct ask) { .at = -29, .expect = -30 }).cause, CAUSE_BARRIER);
+        assert_non_null(strstr(w->why, "node here-0a1b2c3d ran here last, this is here-99999999"));
+        world_close(w);
+}
+
+static void run_dir_that_cannot_be_written_stops_nothing(void **state)
+{
+        struct world *w = *state;
+        free(w->config.run_dir);
+        w->config.run_dir = strdup("/proc/none");
+        assert_non_null(w->config.run_dir);
+
+        world_open(w);
+        world_task(w, 1, -30);
+        assert_int_equal(claim(w, (struct ask) { .at = -29, .expect = -30 }).outcome, OUTCOME_GRANTED);
+        assert_string_equal(w->why, "");
+}
+
 static void gap_over_the_barrier_is_unknown_up_to_it(void **state)
 {
         struct world *w = *state;
@@ -371,6 +492,12 @@ int main(int argc, char **argv)
                 CASE(ledger_removed_while_open_halts),
                 CASE(copy_of_an_earlier_life_runs_nothing_again),
                 CASE(copy_taken_while_running_is_older_than_a_clean_stop),
+                CASE(state_of_an_earlier_life_is_seen_by_the_witness),
+                CASE(state_copied_while_running_is_seen_by_the_witness),
+                CASE(state_copied_while_running_is_another_file_also_without_a_witness),
+                CASE(state_moved_after_a_clean_stop_is_the_same),
+                CASE(new_state_where_another_node_ran_has_a_barrier),
+                CASE(run_dir_that_cannot_be_written_stops_nothing),
                 CASE(gap_over_the_barrier_is_unknown_up_to_it),
                 CASE(power_loss_under_durability_process_sets_the_barrier),
                 CASE(clean_stop_before_a_reboot_needs_no_barrier),

@@ -54,7 +54,7 @@ static int child_begin(struct world *w, char **argv, char owner[64], int *ret_fd
                               .life = 1, .rev = 1, .shards = 1, .owner = owner };
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void) snprintf(owner, 64, "here-0a1b2c3d.0.%d.1-aaaa", (int) getpid());
-        w->config.state_dir = argv[2];
+        w->config.state_dir = w->config.run_dir = argv[2];
         w->base.ms = strtoll(argv[3], NULL, 10);
         (void) snprintf(path, sizeof(path), "%s/grants", argv[2]);
         *ret_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
