@@ -27,6 +27,17 @@ def waits_for_runs(nodes, name, count=3, seconds=10):
     kit.wait_until(lambda: len(runs_of(nodes, name)) >= before + count, seconds, f"{count} more runs of {name}")
 
 
+def process_of(line):
+    """Who wrote it; its files follow each other in size, at midnight and when asked."""
+    return line["file"].rsplit(".", 2)[0]
+
+
+def all_run(n, names, more, seconds=20):
+    before = {name: len(runs_of(n, name)) for name in names}
+    kit.wait_until(lambda: all(len(runs_of(n, name)) >= before[name] + more for name in names), seconds,
+                   f"{more} more runs of each of {names}")
+
+
 def prove_all(nodes):
     done = subprocess.run([kit.ONCED, "prove", "--json", *(n.logs for n in nodes)], capture_output=True, text=True,
                           timeout=60)

@@ -10,7 +10,7 @@ import pytest
 import faults
 import kit
 from clockwork import HOUR, Clock
-from evidence import finishes, runs_of, task, waits_for_runs
+from evidence import all_run, finishes, process_of, runs_of, task, waits_for_runs
 
 CATCH_UP = {"policy": "catch_up", "limit": 3, "lookback": "2h"}
 STEPPED = "clock-step: the wall clock was set"
@@ -33,11 +33,11 @@ def assert_all_decided(n, name, every_ms):
 
 
 def jumps(n):
-    """What each worker noticed: file -> its steps in s."""
+    """What each worker noticed: process -> its steps in s."""
     found = collections.defaultdict(list)
     for line in n.lines():
         if line["e"] == "step":
-            found[line["file"]].append(line["jump_ns"] / 1e9)
+            found[process_of(line)].append(line["jump_ns"] / 1e9)
     return found
 
 
@@ -62,11 +62,9 @@ def test_a_step_back_repeats_nothing_and_ends_by_itself(node, folder):
     clock = Clock(folder)
     n = node({"workers": 2, "tasks": [task("f", every="200ms"), task("d", "dedicated", "200ms"),
                                       task("c", every="200ms", misfire=CATCH_UP)]}, env=clock.env).start()
-    for name in "fdc":
-        waits_for_runs(n, name, 5)
+    all_run(n, "fdc", 5)
     clock.step(-1)
-    for name in "fdc":
-        waits_for_runs(n, name, 5)
+    all_run(n, "fdc", 5)
     assert n.stop() == 0
     assert_noticed(n, -1)
     assert n.text().count(STEPPED + " back by 1.000 s") == 1
@@ -82,8 +80,7 @@ def test_a_step_back_is_a_pause_that_is_told_once(node, folder):
     clock = Clock(folder)
     tasks = [task("f", every="1s"), task("d", "dedicated", "1s"), task("c", every="1s", misfire=CATCH_UP)]
     n = node({"workers": 2, "tasks": tasks}, env=clock.env).start()
-    for name in "fdc":
-        waits_for_runs(n, name, 2)
+    all_run(n, "fdc", 2)
     clock.step(-HOUR)
     kit.wait_until(lambda: len(jumps(n)) == 2, 5, "both workers have noticed")
     before = {name: runs_of(n, name) for name in "fdc"}
@@ -93,8 +90,7 @@ def test_a_step_back_is_a_pause_that_is_told_once(node, folder):
     n.cli_raw("GET", "/readyz")
     assert n.status == 200
     clock.step(HOUR)
-    for name in "fdc":
-        waits_for_runs(n, name, 2)
+    all_run(n, "fdc", 2)
     assert n.stop() == 0
     assert n.text().count(STEPPED) == 2
     for name in "fdc":
@@ -107,8 +103,7 @@ def test_further_back_than_max_future_is_an_alarm(node, folder):
     """And is cured by a person when it is the new time that is right."""
     clock = Clock(folder)
     n = node({"workers": 2, "tasks": [task("a", every="1s"), task("b", every="1s")]}, env=clock.env).start()
-    waits_for_runs(n, "a", 1)
-    waits_for_runs(n, "b", 1)
+    all_run(n, "ab", 1)
     clock.step(-2 * HOUR)
     kit.wait_until(lambda: "max_future" in n.text(), 5, "the alarm")
     n.cli_raw("GET", "/readyz")
@@ -132,8 +127,7 @@ def test_a_cursor_ahead_at_the_start_waits_and_says_so(node, folder, back_s):
     clock = Clock(folder)
     tasks = [task(f"t{i}", every="1s") for i in range(20)]
     n = node({"workers": 2, "tasks": tasks}, env=clock.env).start()
-    for i in range(20):
-        waits_for_runs(n, f"t{i}", 1)
+    all_run(n, [f"t{i}" for i in range(20)], 1)
     assert n.stop() == 0
     clock.step(-back_s)
     n.start()
@@ -164,8 +158,7 @@ def test_steps_in_a_row_are_all_noticed(node, folder):
         highest = max(highest, clock.wall)
         time.sleep(draw.uniform(0, 0.02))
     clock.step((highest - clock.wall) / 1e9 + 1)   # no cursor is ahead in the end
-    for name in "fdc":
-        waits_for_runs(n, name, 5)
+    all_run(n, "fdc", 5)
     assert n.stop() == 0
     seen = jumps(n)
     assert len(seen) == 2
@@ -241,12 +234,10 @@ def test_suspend_is_no_step(node, folder):
     clock = Clock(folder)
     n = node({"workers": 2, "tasks": [task("f", every="1s"), task("d", "dedicated", "1s"),
                                       task("c", every="1s", misfire=CATCH_UP)]}, env=clock.env).start()
-    for name in "fdc":
-        waits_for_runs(n, name, 2)
+    all_run(n, "fdc", 2)
     workers = n.workers()
     asleep = clock.suspend(HOUR)
-    for name in "fdc":
-        waits_for_runs(n, name, 5)
+    all_run(n, "fdc", 5)
     assert n.workers() == workers, "no worker was taken for hung"
     assert n.stop() == 0
     assert not jumps(n) and STEPPED not in n.text() and n.text().count("this machine slept for 3600.0") == 1

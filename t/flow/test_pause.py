@@ -8,7 +8,7 @@ import time
 import pytest
 
 import kit
-from evidence import runs_of, task, waits_for_runs
+from evidence import all_run, runs_of, task
 
 PAUSE_S = 5
 
@@ -72,13 +72,11 @@ def given_up(n, name):
 def test_a_node_that_stood_still_goes_on_by_its_policies(paused, first):
     """Whoever runs again first: the master must not judge beats of processes that could not beat."""
     n, pause = paused
-    for name in TASKS:
-        waits_for_runs(n, name, 2)
+    all_run(n, TASKS, 2)
     before = people(n)
     rest = sorted(before - {n.pid})
     begin, end = pause([n.pid, *rest] if first == "master" else [*rest, n.pid])
-    for name in TASKS:
-        waits_for_runs(n, name, 3, 20)
+    all_run(n, TASKS, 3)
     assert people(n) == before, "nobody was replaced"
     assert n.stop() == 0
     assert "stood still" in n.text() and "and is ended" not in n.text()
@@ -107,12 +105,10 @@ def test_a_node_that_stood_still_goes_on_by_its_policies(paused, first):
 def test_a_pause_of_the_master_and_console_is_none_of_the_workers(paused):
     n, pause = paused
     before = people(n)
-    for name in TASKS:
-        waits_for_runs(n, name, 2)
+    all_run(n, TASKS, 2)
     pause([n.pid, n.console()])
     assert people(n) == before
-    for name in TASKS:
-        waits_for_runs(n, name, 2)
+    all_run(n, TASKS, 2)
     assert people(n) == before
     assert n.stop() == 0
     for name, (every, _, _) in TASKS.items():
