@@ -176,7 +176,8 @@ struct claim_out {
 };
 
 /* The oldest queued instant of a unit is started by one process: a new fence, a slot, a lease. Grace is not asked:
- * the instant was decided when it was queued. The same token again gets the same answer. */
+ * the instant was decided when it was queued. The same token again gets the same answer; another try is made under
+ * another token, since a copy of a request may come late. */
 struct take_in {
         struct unit_key unit;
         const char *token, *trig, *owner, *node;

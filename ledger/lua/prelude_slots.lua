@@ -148,6 +148,13 @@ local function take_anew(it, cursor)
   return outcome('granted', cursor, o), r.planned, occ
 end
 
+-- A take that got nothing is answered so for as long as a copy of its request may still come: its caller has gone on,
+-- and would not start what the copy is granted.
+local function spend(it, word)
+  local ms = it.not_after == '' and RETENTION_MS or math.max(tonumber(it.not_after) - now, 0) + 1
+  redis.call('SET', P .. 't:' .. it.tok, '-' .. word, 'PX', string.format('%.0f', ms))
+end
+
 -- Starts the oldest that waits. A token is given to one take alone: a request that is sent again, or comes again,
 -- starts nothing more.
 local function take(it)
@@ -158,6 +165,8 @@ local function take(it)
     answers = outcome('halted', cursor)
   elseif is_gone(it.owner) then
     answers = outcome('early', cursor)
+  elseif before and string.sub(before, 1, 1) == '-' then
+    answers = outcome(string.sub(before, 2), cursor)
   elseif before then
     local r = record(before)
     answers, planned, occ = again(it, before, r, cursor), r.planned, before
@@ -165,6 +174,9 @@ local function take(it)
     answers = outcome('early', cursor)
   else
     answers, planned, occ = take_anew(it, cursor)
+    if not occ then
+      spend(it, answers[1])
+    end
   end
   answers[#answers + 1] = planned or ''
   answers[#answers + 1] = occ or ''

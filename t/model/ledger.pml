@@ -4,7 +4,7 @@
  * Switches named NO_... take one rule away; a model that then finds nothing wrong does not check that rule. */
 
 mtype = { granted, done, decided, busy, stale, moved, unsure };         /* answers; 0: not decided yet */
-mtype = { running, succeeded, interrupted, skipped, missed };           /* states of a record; 0: no record */
+mtype = { queued, running, succeeded, interrupted, skipped, missed };   /* states of a record; 0: no record */
 
 byte now = 1;              /* the store's clock; instants up to it are due */
 byte cursor;               /* newest decided instant */
@@ -40,6 +40,10 @@ byte effects;              /* task trees at work now; I2: at most one */
 #define STALE           10
 #define GAP             11
 #define FENCED          12
+#define FULL            13
+#define SPENT_TOKEN     14
+#define HANDED_ON       15
+#define DIED            16
 
 /* A record or a range record covers the instant. */
 inline cover(instant)
@@ -108,8 +112,8 @@ inline claim_verdict(planned, upto, expect, token_, term_, out)
         :: else
         fi;
         if
-        :: !out && slot && (ending || CATCH_UP) -> out = busy; REACHED(BUSY)    /* catch_up queues */
-        :: !out && slot && !ending && !CATCH_UP -> out = decided; as = skipped; REACHED(OVERLAP)
+        :: !out && slot && ending -> out = busy; REACHED(BUSY)
+        :: !out && slot && !ending -> out = decided; as = skipped; REACHED(OVERLAP)
         :: !out && !slot -> out = granted; as = running
         :: else
         fi

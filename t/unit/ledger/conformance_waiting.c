@@ -62,6 +62,7 @@ static void take_of_an_old_definition_is_stale(void **state)
         world_call(w, &t);
         assert_int_equal(t.out.take.claim.outcome, OUTCOME_STALE);
         assert_int_equal(t.out.take.claim.term, 2);
+        ask_take(w, NULL, 4, &words, &t.in.take);
         t.in.take.term = 2;
         world_call(w, &t);
         assert_taken(w, &t.out.take, -8);

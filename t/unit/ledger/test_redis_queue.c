@@ -205,6 +205,40 @@ static void lost_reply_of_a_finish_hands_over_once(void **state)
         (void) state;
 }
 
+/* The server stood still: the request comes when its repetition was answered long ago. */
+static void late_copy_of_a_take_starts_nothing(void **state)
+{
+        struct world w;
+        struct redis_cut cut;
+        struct ask_texts texts;
+        struct take_texts words;
+        struct ledger_call c = { .op = LEDGER_TAKE };
+        begin(&w);
+        fill(&w, 1, &texts);
+        world_close(&w);
+        redis_cut_start(&cut, &w.loop, redis_shared.port);
+        w.config.redis.url = cut.url;
+        world_open(&w);
+        assert_int_equal(queued(&w), 1);
+
+        cut.hold_requests = true;
+        ask_take(&w, NULL, 1, &words, &c.in.take);
+        world_call(&w, &c);
+        assert_int_equal(c.error, -ETIMEDOUT);
+        cut.hold_requests = false;
+        wait_health(&w, LEDGER_UP);
+        assert_int_equal(take_from(&w, NULL, 1, "").claim.outcome, OUTCOME_BUSY);
+        assert_int_equal(finish(&w, &texts, 0).finished, FINISHED_OK);
+        redis_cut_release(&cut);
+        assert_int_equal(take_from(&w, NULL, 1, "").claim.outcome, OUTCOME_BUSY);
+        assert_int_equal(queued(&w), 1);
+        assert_int_equal(take_from(&w, NULL, 2, "").claim.outcome, OUTCOME_GRANTED);
+        world_close(&w);
+        redis_cut_stop(&cut, &w.loop);
+        end(&w);
+        (void) state;
+}
+
 static void full_server_hands_over_with_results_and_queues_nothing(void **state)
 {
         struct world w;
@@ -296,8 +330,7 @@ static void unit_without_its_cursor_is_named(void **state)
         assert_int_equal(c.out.take.claim.outcome, OUTCOME_HALTED);
         assert_non_null(strstr(c.why, "lost the cursor"));
         (void) redis_say(&redis_shared, "HDEL %s " UNIT, key(&w, "units"));
-        world_call(&w, &c);
-        assert_int_equal(c.out.take.claim.outcome, OUTCOME_UNREGISTERED);
+        assert_int_equal(take_from(&w, NULL, 2, "").claim.outcome, OUTCOME_UNREGISTERED);
         end(&w);
         (void) state;
 }
@@ -566,6 +599,7 @@ int main(int argc, char **argv)
         const struct CMUnitTest cases[] = {
                 cmocka_unit_test(only_who_watched_the_holder_takes_over),
                 cmocka_unit_test(lost_reply_of_a_finish_hands_over_once),
+                cmocka_unit_test(late_copy_of_a_take_starts_nothing),
                 cmocka_unit_test(full_server_hands_over_with_results_and_queues_nothing),
                 cmocka_unit_test(buried_owner_takes_nothing),
                 cmocka_unit_test(store_that_waits_for_owners_hands_over_nothing),
