@@ -53,6 +53,7 @@ static void take_of_an_old_definition_is_stale(void **state)
         /* An older leader is as stale; what waits is run under the revision that is in force. */
         lead.in.lead = (struct lead_in) { w->node, w->owner, w->boot, w->life };
         world_call(w, &lead);
+        ledger_call_done(&lead);
         world_call(w, &lead);
         assert_int_equal(lead.out.lead.term, 2);
         struct ledger_call t = { .op = LEDGER_TAKE };
