@@ -277,16 +277,15 @@ static void on_registered(struct ledger_call *call)
         spine_plan(s, u);
 }
 
-/* The ledger does not know the unit (any more): it gets a first cursor, as at the start. */
+/* The ledger does not know the unit any more: it gets the cursor that is known here, and not a first one, so that what
+ * nobody could decide since then gets its record. */
 static void on_unregistered(struct occurrence *o)
 {
-        const struct task *t = o->unit->of->task;
         struct ledger_call *call = &o->call;
 
         *call = (struct ledger_call) { .op = LEDGER_REGISTER, .done = on_registered, .arg = o };
         call->in.reg.unit = unit_key(o->unit);
-        call->in.reg.cursor = misfire_first_cursor(&t->misfire, &t->schedule, stamp_instant(clock_wall()),
-                                                   t->first == FIRST_NEXT);
+        call->in.reg.cursor = o->unit->cursor;
         o->call_in_flight = true;
         ledger_send(o->unit->of->ledger, call);
 }

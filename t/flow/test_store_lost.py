@@ -118,6 +118,42 @@ def test_another_node_makes_a_new_store_that_begins_behind_what_was_run(node, re
     assert "halted" not in text, text
 
 
+def test_what_came_due_without_a_store_is_recorded_for_every_unit(node, redis, folder):
+    """Two nodes whose workers go on: none of what nobody could decide is left without a record, and what did run
+    before is not called missed."""
+    tasks = [{"name": "often", "every": "250ms", "scope": "all", "singleton": "redis", "timeout": "5s", "noop": {}},
+             {"name": "long", "every": "1s", "scope": "all", "singleton": "redis", "lease": "2s", "timeout": "10s",
+              "exec": ["/bin/sleep", "2.5"]},
+             {"name": "shared", "every": "250ms", "singleton": "redis", "timeout": "5s", "noop": {}}]
+    nodes = [node({"workers": 2, "redis": {"url": redis.url, "app": "t"}, "tasks": tasks}, name=name)
+             for name in ("one", "two")]
+    for n in nodes:
+        n.start()
+    kit.wait_until(lambda: all(len(n.runs("often")) > 8 and n.runs("long") for n in nodes), 15, "all of it runs")
+    redis.command("FLUSHALL")
+    lost = time.time()
+    for n in nodes:
+        halts(n, times=2)
+    time.sleep(4)
+    assert faults.recover(nodes[0], "--store", "--yes").returncode == 0
+    back = time.time()
+    for n in nodes:
+        ran = len(n.runs("often"))
+        kit.wait_until(lambda: len(n.runs("often")) > ran + 8, 15, "it goes on")
+    for n in nodes:
+        assert n.stop() == 0
+    proof = kit.prove(nodes[0].logs, nodes[1].logs)
+    for t in proof.report["tasks"]:
+        assert not t["duplicates"] and not t["missed"], proof.raw
+    # By the lines of both nodes: the whole time without a store lies in ranges.
+    for name in ("often", "shared"):
+        ranges = [(line["first"], line["last"]) for n in nodes for line in n.lines()
+                  if line["e"] in ("miss", "skip") and line["task"] == name and line["cause"] in ("ledger_down", "barrier")]
+        due = range(int(lost * 4 + 2) * 250, int(back * 1000) - 250, 250)
+        uncovered = [p for p in due if not any(first <= p <= last for first, last in ranges)]
+        assert len(due) > 12 and not uncovered, (uncovered, ranges)
+
+
 def test_a_first_deployment_leaves_nothing_unexplained(node, redis, sink):
     n = node(config(redis, sink, task(sink, "100ms", "u"), workers=3))
     n.start()

@@ -275,13 +275,15 @@ static void halted_waits_and_starts_nothing(void **state)
         assert_true(next_wake_ms() >= now_ms() + 4000);
 }
 
-static void unregistered_gets_a_first_cursor(void **state)
+static void unregistered_gets_the_cursor_that_is_known(void **state)
 {
         (void) state;
         rig_go(r);
         rig_answer(r, OUTCOME_UNREGISTERED);
         assert_int_equal(rig_lines("attempt"), 0);
         assert_int_equal(rig_call(r)->op, LEDGER_REGISTER);
+        assert_int_equal(rig_call(r)->in.reg.cursor.ms, r->unit->cursor.ms);
+        assert_int_equal(rig_call(r)->in.reg.cursor.ms, rig_due(r).ms - 1);
         rig_call(r)->out.reg.cursor.ms = rig_due(r).ms - 1;
         rig_answer_call(r, 0);
         spine_turn(&r->spine, clock_wall());
@@ -500,7 +502,7 @@ int main(int argc, char **argv)
                 CASE(stale_definition_puts_the_unit_to_sleep),
                 CASE(lost_definition_is_put_in_force_again),
                 CASE(halted_waits_and_starts_nothing),
-                CASE(unregistered_gets_a_first_cursor),
+                CASE(unregistered_gets_the_cursor_that_is_known),
                 CASE(dead_holders_record_is_logged_by_who_ended_it),
                 CASE(gap_from_before_this_life_is_the_misfire_rules),
                 CASE(gap_of_this_life_is_nobodys),
