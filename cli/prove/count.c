@@ -252,7 +252,7 @@ bool unit_empty_between(int64_t after_ms, int64_t before_ms, const void *unit)
 
 int unit_cover(struct unit *u, int64_t first_ms, int64_t last_ms)
 {
-        int r = u->queued.count ? spans_cut(&u->queued, first_ms, last_ms) : 0;
+        int r = u->queued.count ? unit_unqueue(u, first_ms, last_ms) : 0;
 
         return r < 0 ? r : spans_add(&u->covered, first_ms, last_ms, unit_empty_between, u);
 }

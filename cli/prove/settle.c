@@ -220,7 +220,7 @@ static int count_run(struct judge *j, const struct unit *u, struct row *row, con
 
         if (r < 0 || !is_lateness_known(j, run))
                 return r;
-        if (!o->waited && !spans_has(&u->queued, o->planned_ms))
+        if (!spans_has(&u->queued, o->planned_ms))
                 return row_late(row, late_us);
         row->waited++;
         if (late_us > row->wait_max_us)

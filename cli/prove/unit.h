@@ -36,7 +36,6 @@ struct occurrence {
         unsigned runs;
         struct run_ref first, second;
         bool granted, two_fences;
-        bool waited;                     /* it was queued before */
         uint64_t fence;
         struct end ends[ENDS];
         unsigned end_count;
@@ -110,6 +109,8 @@ int take_range(struct judge *j, struct unit *u, const struct record *r);
 
 /* waiting.c */
 int take_queued(struct taking *t);
+/* The instants from `first` to `last` wait no more. 0 or -ENOMEM. */
+int unit_unqueue(struct unit *u, int64_t first_ms, int64_t last_ms);
 /* Notes that this instant was granted, and so all that were queued before it. */
 void unit_passed(struct unit *u, int64_t planned_ms);
 /* After the last line: that one of them was decided needs no stranger. 0 or -ENOMEM. */

@@ -38,9 +38,7 @@ static int mend(struct verifier *v, int64_t t_us)
         if (!p->broken || p->kind == PROCESS_MASTER)
                 return 0;
         p->broken = false;
-        if (p->kind == PROCESS_OTHER)
-                return 0;
-        return evidence_blind_add(v->e, p->broken_from_us, t_us > p->last_us ? t_us : p->last_us, p->node);
+        return p->kind == PROCESS_OTHER ? 0 : evidence_blind_add(v->e, p->broken_from_us, t_us, p->node);
 }
 
 static int text_take(char **at, struct text t)

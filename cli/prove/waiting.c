@@ -11,10 +11,26 @@ int take_queued(struct taking *t)
 
         if (t->manual || spans_has(&u->covered, t->planned_ms))
                 return 0;
-        for (size_t i = u->open_count; i > 0 && u->open[i - 1].planned_ms >= t->planned_ms; i--)
-                if (u->open[i - 1].planned_ms == t->planned_ms)
-                        u->open[i - 1].waited = true;
         return spans_add(&u->queued, t->planned_ms, t->planned_ms, unit_empty_between, u);
+}
+
+/* Of a range of instants that wait, what is left between two that were taken out holds none. */
+static int drop_empty(struct unit *u, size_t i)
+{
+        if (i >= u->queued.count)
+                return 0;
+        struct span s = u->queued.list[i];
+        return unit_instants(u, s.first - 1, s.last) > 0 ? 0 : spans_cut(&u->queued, s.first, s.last);
+}
+
+int unit_unqueue(struct unit *u, int64_t first_ms, int64_t last_ms)
+{
+        int r = spans_cut(&u->queued, first_ms, last_ms);
+        size_t behind = spans_find(&u->queued, last_ms);
+
+        if (r == 0)
+                r = drop_empty(u, behind);
+        return r == 0 && behind > 0 ? drop_empty(u, behind - 1) : r;
 }
 
 void unit_passed(struct unit *u, int64_t planned_ms)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/prove/report.h"
+#include "cli/prove/unit.h"
 #include "t/unit/cases.h"
 #include "t/unit/record/scene.h"
 
@@ -64,6 +65,7 @@ static void what_was_queued_and_run_later_is_once(void **state)
         assert_int_equal(r->once, 10);
         assert_int_equal(r->outcomes[OUTCOME_QUEUED], 3);
         assert_int_equal(r->unrun[UNRUN_QUEUED], 0);
+        assert_int_equal(s->j->units[0]->queued.count, 0);
         assert_int_equal(r->findings[FINDING_LATE] + r->findings[FINDING_BACK] + r->findings[FINDING_OVERLAP], 0);
         assert_int_equal(s->j->note_count, 0);
 }
@@ -100,6 +102,39 @@ static void a_start_logged_before_the_queueing_waited_too(void **state)
         assert_int_equal(prove_it(s), 0);
         assert_int_equal(row(s, "mail")->once, 10);
         assert_int_equal(row(s, "mail")->waited, 1);
+}
+
+/* And after all was said of it: then nothing is kept of it. */
+static void what_is_said_of_the_queue_too_late_is_nothing_new(void **state)
+{
+        struct scene *s = *state;
+        plan_queue(s, "flock");
+        for (int i = 1; i <= 10; i++)
+                say_once(s->first, "mail", "flock", i * 1000, 200 + i);
+        say_attempt(s->second, 9001, "mail", "flock", 9000, "done", 0);
+        say_attempt(s->second, 9001, "mail", "flock", 2000, "queued", 0);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->once, 10);
+        assert_int_equal(s->j->units[0]->queued.count, 0);
+}
+
+/* The later one was cut off before its start, and had been taken from the queue nevertheless. */
+static void what_was_passed_by_one_that_was_cut_off_is_missed_as_well(void **state)
+{
+        struct scene *s = *state;
+        three_wait(s, "flock");
+        say_taken(s->first, "flock", 4202, 2000, 102, 100);
+        say_attempt(s->first, 4303, "mail", "flock", 4000, "granted", 104);
+        say_finish(s->first, 4304, "mail", 4000, "interrupted", "\"cause\":\"stopped\"");
+        for (int i = 5; i <= 10; i++)
+                say_attempt(s->second, i * 1000 + 1, "mail", "flock", i * 1000, "queued", 0);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 2);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_MISSED], 1);
+        assert_int_equal(row(s, "mail")->unrun[UNRUN_QUEUED], 6);
 }
 
 static void two_that_took_one_from_the_queue_are_a_duplicate(void **state)
@@ -248,6 +283,8 @@ int main(int argc, char **argv)
                 CASE(what_was_queued_and_run_later_is_once),
                 CASE(waiting_is_no_lateness),
                 CASE(a_start_logged_before_the_queueing_waited_too),
+                CASE(what_is_said_of_the_queue_too_late_is_nothing_new),
+                CASE(what_was_passed_by_one_that_was_cut_off_is_missed_as_well),
                 CASE(two_that_took_one_from_the_queue_are_a_duplicate),
                 CASE(what_still_waits_is_no_loss),
                 CASE(what_siblings_were_told_of_the_queue_makes_no_strangers),

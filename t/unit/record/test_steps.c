@@ -118,6 +118,43 @@ static void who_begins_after_a_step_back_does_not_widen_the_window(void **state)
         assert_in_range(row(s, "mail")->expected, 18, 20);
 }
 
+/* Read while all goes on: the third has seen nothing but times that had come before. */
+static void who_goes_on_after_a_step_back_does_not_end_the_window(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
+        run_seconds(s, 1, 20);
+        set_all(s, 20500 - HOUR, -HOUR);
+        struct author *third = author_new(&s->book, "n1", "2", 103);
+        third->set_ms = -HOUR;
+        say_born(s->master, 24900 - HOUR, third);
+        say_start(third, 25000 - HOUR, "worker", "");
+
+        assert_int_equal(prove_it(s), 0);
+        assert_in_range(row(s, "mail")->expected, 18, 20);
+        assert_int_equal(row(s, "mail")->once, row(s, "mail")->expected);
+}
+
+/* The third second comes again, a bit earlier by the wall clock than it was run before. */
+static void who_was_first_is_told_by_the_steady_clock(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
+        run_seconds(s, 1, 3);
+        set_all(s, 2500, -1000);
+        say_attempt(s->second, 3000, "mail", "flock", 3000, "granted", 9000);
+        say_run(s->second, 3000, "mail", "flock", 3000, 9000);
+        say_finish(s->second, 3001, "mail", 3000, "succeeded", "\"result\":\"done\",\"run_us\":1000");
+        stop_all(s, 10600);
+
+        (void) prove_it(s);
+        assert_int_equal(row(s, "mail")->verdicts[VERDICT_DUPLICATE], 1);
+        bool told = false;
+        for (size_t i = 0; i < s->j->note_count; i++)
+                told |= strstr(s->j->notes[i], "DUPLICATE mail 2025-11-30T17:00:03.000Z: run by n1.0.101.") != NULL;
+        assert_true(told);
+}
+
 static void an_hour_ahead_is_explained_by_the_range_that_names_it(void **state)
 {
         struct scene *s = *state;
@@ -367,6 +404,8 @@ int main(int argc, char **argv)
                 CASE(what_runs_twice_across_a_step_is_a_duplicate),
                 CASE(an_hour_back_takes_nothing_from_what_was_decided),
                 CASE(who_begins_after_a_step_back_does_not_widen_the_window),
+                CASE(who_goes_on_after_a_step_back_does_not_end_the_window),
+                CASE(who_was_first_is_told_by_the_steady_clock),
                 CASE(an_hour_ahead_is_explained_by_the_range_that_names_it),
                 CASE(an_hour_ahead_that_nothing_names_is_missed),
                 CASE(a_start_around_a_step_is_neither_early_nor_late),
