@@ -140,7 +140,8 @@ static void who_was_first_is_told_by_the_steady_clock(void **state)
 {
         struct scene *s = *state;
         say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
-        run_seconds(s, 1, 3);
+        run_seconds(s, 1, 2);
+        say_once(s->first, "mail", "flock", 3000, 1003);
         set_all(s, 2500, -1000);
         say_attempt(s->second, 3000, "mail", "flock", 3000, "granted", 9000);
         say_run(s->second, 3000, "mail", "flock", 3000, 9000);
