@@ -78,6 +78,9 @@ void redis_take_send(struct redis_ledger *l, struct ledger_call *c)
         redis_request(l, REDIS_TAKE, &a, &c, 1, on_taken);
 }
 
+/* A server that goes on without end is not followed. */
+#define UNITS_MAX 100000
+
 static void ask_page(struct redis_ledger *l, struct ledger_call *c, const char *from);
 
 static int add_units(struct queued_out *out, const struct redisReply *r)
@@ -110,7 +113,7 @@ static void on_page(struct redis_request *q, const struct redisReply *r)
 
         if (add_units(&c->out.queued, r) < 0)
                 redis_answer(c, -ENOMEM, "out of memory");
-        else if (*next && strcmp(next, "0") != 0)
+        else if (*next && strcmp(next, "0") != 0 && c->out.queued.count < UNITS_MAX)
                 ask_page(q->ledger, c, next);
         else
                 redis_answer(c, 0, NULL);
