@@ -13,6 +13,16 @@
 #include "common/scoreboard/scoreboard.h"
 #include "worker/runner/keeper_path.h"
 
+/* The file that a process writes is never deleted: all of them together must leave room for older ones. */
+static int64_t log_file_size(const struct config *c)
+{
+        int64_t share = c->log.max_bytes / (4 * (int64_t) c->workers);
+
+        if (share < LOG_FILE_MIN)
+                share = LOG_FILE_MIN;
+        return c->log.rotate_size < share ? c->log.rotate_size : share;
+}
+
 static int open_log(struct worker *w)
 {
         const struct birth *b = w->birth;
@@ -25,7 +35,7 @@ static int open_log(struct worker *w)
                 .node = b->node, .slot = b->slot_name, .pstart = b->process.start,
                 .pid = b->process.pid,
                 .boot = b->boot,
-                .rotate_size = w->config->log.rotate_size,
+                .rotate_size = log_file_size(w->config),
                 .sync = w->config->log_sync == LOG_SYNC_POWER,
         };
         int r = triglog_open(&o, &w->log);
@@ -176,7 +186,6 @@ static void open_spine(struct worker *w)
                 .node = w->birth->node, .owner = w->birth->owner,
                 .log_dir = w->log_dir,
                 .tick_limit = w->config->tick_limit, .max_handles = w->config->max_handles,
-                .max_future_ms = w->config->max_future_ms,
                 .timer_delay_ms = timer_delay_ms(w->birth->slot),
                 .deposed = worker_on_deposed, .defined = worker_on_defined, .arg = w,
         };

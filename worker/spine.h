@@ -31,7 +31,6 @@ struct spine_options {
         const char *node, *owner;
         const char *log_dir;               /* folder of the trigger log */
         unsigned tick_limit, max_handles;
-        int64_t max_future_ms;
         int64_t timer_delay_ms;            /* a skewed timer, for tests; else 0 */
         /* The ledger knows a newer leader: this worker leads no more. Called once, from the loop. */
         void (*deposed)(uint64_t term, void *arg);

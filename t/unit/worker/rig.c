@@ -117,7 +117,7 @@ void rig_up(struct rig *r)
         struct spine_options o = {
                 .delays = r->delays, .place = board_place(r->board, r->place), .claims = &r->claims,
                 .node = "n", .owner = "n.0.1.s", .log_dir = "/log",
-                .tick_limit = 100, .max_handles = 100, .max_future_ms = HOUR_MS,
+                .tick_limit = 100, .max_handles = 100,
                 .deposed = on_deposed, .arg = r,
         };
         spine_init(&r->spine, &o);

@@ -209,7 +209,7 @@ static void worker_up(struct fake_worker *w, unsigned i, const struct claim_kind
         w->job.row = place_row(p, task_name);
         struct spine_options o = {
                 .delays = world.delays, .place = p, .claims = &w->claims, .node = "n", .owner = w->owner,
-                .log_dir = "/log", .tick_limit = 100, .max_handles = 100, .max_future_ms = 3600000,
+                .log_dir = "/log", .tick_limit = 100, .max_handles = 100,
                 .timer_delay_ms = i * SKEW_MS,
         };
         spine_init(&w->spine, &o);

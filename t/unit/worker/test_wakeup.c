@@ -14,6 +14,7 @@ static bool has_news;            /* the clock was set, and the kernel has told n
 static unsigned due_count, step_count;
 static struct clock_jump newest;
 static uv_loop_t loop;
+static uv_timer_t patience;      /* a wake-up that never comes is a failure and not a test without end */
 static struct wakeup *wakeup;
 
 int clock_gettime(clockid_t id, struct timespec *ts)
@@ -70,6 +71,12 @@ static void on_stepped(const struct clock_jump *jump, void *arg)
         uv_stop(&loop);
 }
 
+static void on_impatient(uv_timer_t *t)
+{
+        (void) t;
+        uv_stop(&loop);
+}
+
 static int up(void **state)
 {
         static const struct wakeup_calls calls = { on_due, on_stepped, NULL };
@@ -79,6 +86,8 @@ static int up(void **state)
         due_count = step_count = 0;
         has_news = false;
         assert_int_equal(uv_loop_init(&loop), 0);
+        (void) uv_timer_init(&loop, &patience);
+        (void) uv_timer_start(&patience, on_impatient, 5000, 0);
         assert_int_equal(wakeup_open(&loop, &calls, &wakeup), 0);
         return 0;
 }
@@ -91,6 +100,7 @@ static void on_closed(void *arg)
 static int down(void **state)
 {
         (void) state;
+        uv_close((uv_handle_t *) &patience, NULL);
         wakeup_close(wakeup, on_closed, NULL);
         (void) uv_run(&loop, UV_RUN_DEFAULT);
         return uv_loop_close(&loop);
