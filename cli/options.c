@@ -125,7 +125,7 @@ const struct option_help recover_options[] = {
         { "--ledger", "the local ledger was lost, damaged or put back", NULL },
         { "--store", "the Redis server has lost this group's data", NULL },
         { "TASK --cursor now", "what was decided for this task lies ahead of now, since a clock was wrong", NULL },
-        { "-c FILE", "the configuration of the instance, which must not run for --ledger", NULL },
+        { "-c FILE", "the configuration of the instance; it must be stopped, unless what is recovered is on Redis", NULL },
         { "--yes", "do not ask", NULL },
         { NULL, "Says first what was found and what may be lost, and changes nothing without a yes.", NULL },
         END

@@ -13,6 +13,9 @@
 #include "common/scoreboard/scoreboard.h"
 #include "worker/runner/keeper_path.h"
 
+/* As small as rotate_size may be. */
+#define LOG_FILE_MIN (64 * 1024)
+
 /* The file that a process writes is never deleted: all of them together must leave room for older ones. */
 static int64_t log_file_size(const struct config *c)
 {

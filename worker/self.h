@@ -46,6 +46,7 @@ struct worker {
         struct mono beat_due;
         int64_t beat_ms;
         struct triglog *log;          /* owned, and all below */
+        unsigned log_files;           /* of it, when it was tidied newest */
         struct delays *delays;
         struct wakeup *wakeup;
         struct terminate *terminate;

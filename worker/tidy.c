@@ -21,7 +21,7 @@ struct tidy {
         const char *dir;
         int64_t keep_ms, max_bytes;
         int result;                  /* of the newest work: files deleted, or -errno */
-        bool busy;
+        bool busy, again;            /* again: asked for while busy */
         void (*closed)(void *arg);   /* not NULL: closing */
         void *arg;
 };
@@ -59,31 +59,47 @@ static void on_work(uv_work_t *w)
         t->result = triglog_prune(t->dir, t->keep_ms, t->max_bytes, clock_wall());
 }
 
+static void work(struct tidy *t);
+
 static void on_done(uv_work_t *w, int status)
 {
         struct tidy *t = container_of(w, struct tidy, work);
         (void) status;
 
         t->busy = false;
-        if (t->closed)
+        if (t->closed) {
                 uv_close((uv_handle_t *) &t->timer, on_closed);
-        else if (t->result < 0)
+                return;
+        }
+        if (t->result < 0)
                 (void) log_warning(t->result, "log.dir: deleting old trigger files in %s", t->dir);
         else if (t->result > 0)
                 log_info("%d old trigger files were deleted (log.keep, log.max_bytes)", t->result);
+        if (t->again)
+                work(t);
+}
+
+static void work(struct tidy *t)
+{
+        t->again = t->busy;
+        if (!t->busy)
+                t->busy = uv_queue_work(t->timer.loop, &t->work, on_work, on_done) == 0;
 }
 
 static void on_due(uv_timer_t *timer)
 {
-        struct tidy *t = timer->data;
-
-        if (!t->busy)
-                t->busy = uv_queue_work(timer->loop, &t->work, on_work, on_done) == 0;
+        work(timer->data);
 }
 
 void tidy_begin(struct tidy *t)
 {
         (void) uv_timer_start(&t->timer, on_due, FIRST_MS, TIDY_MS);
+}
+
+void tidy_soon(struct tidy *t)
+{
+        if (uv_is_active((uv_handle_t *) &t->timer))
+                work(t);
 }
 
 void tidy_close(struct tidy *t, void (*closed)(void *arg), void *arg)

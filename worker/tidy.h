@@ -14,6 +14,9 @@ int tidy_open(uv_loop_t *loop, const char *dir, int64_t keep_ms, int64_t max_byt
 /* Tidies after a second and then every minute. */
 void tidy_begin(struct tidy *t);
 
+/* A trigger log went on in a next file: tidies now, if tidy_begin was called. */
+void tidy_soon(struct tidy *t);
+
 /* `closed` runs later, once, after what is under way has ended. */
 void tidy_close(struct tidy *t, void (*closed)(void *arg), void *arg);
 

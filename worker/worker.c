@@ -277,6 +277,22 @@ void worker_on_stepped(const struct clock_jump *jump, void *arg)
         say_ahead(w);
 }
 
+static void flush_log(struct worker *w)
+{
+        int r = triglog_flush(w->log);
+
+        if (r < 0 && !w->said_log)
+                (void) log_error(r, "trigger log: writing %s/%s", w->log_dir, triglog_name(w->log));
+        else if (r == 0 && w->said_log)
+                log_info("trigger log: %s/%s is written again", w->log_dir, triglog_name(w->log));
+        if (w->said_log != (r < 0))
+                place_set_trouble(w->place, TROUBLE_LOG, r < 0);
+        w->said_log = r < 0;
+        if (w->log_files != triglog_files(w->log) && !w->ending)
+                tidy_soon(w->tidy);
+        w->log_files = triglog_files(w->log);
+}
+
 /* The end of a turn: what it wrote leaves in one write, and the timer is set to what it planned. */
 static void on_turn_end(uv_prepare_t *p)
 {
@@ -288,13 +304,8 @@ static void on_turn_end(uv_prepare_t *p)
                 worker_close(w);
         }
         fault_point("turn-end");
-        int r = triglog_flush(w->log);
-        if (r < 0 && !w->said_log)
-                (void) log_error(r, "trigger log: writing %s/%s", w->log_dir, triglog_name(w->log));
-        if (w->said_log != (r < 0))
-                place_set_trouble(w->place, TROUBLE_LOG, r < 0);
-        w->said_log = r < 0;
-        r = wakeup_arm(w->wakeup, w->ending ? INSTANT_NONE : spine_next(&w->spine));
+        flush_log(w);
+        int r = wakeup_arm(w->wakeup, w->ending ? INSTANT_NONE : spine_next(&w->spine));
         if (r < 0) {
                 (void) log_error(r, "arming the timer");
                 _exit(EXIT_OS);   /* a worker without its timer is none; the master replaces it */

@@ -195,11 +195,12 @@ static const struct field log_fields[] = {
         { ROW(struct config, "to", FIELD_CHOICE, log.to), .choices = log_target_names, .dflt = "stderr",
           .help = "where the log for people goes; file: onced.log, reopened at SIGUSR1" },
         { ROW(struct config, "rotate_size", FIELD_SIZE, log.rotate_size), RANGE(64 * KIB, 4 * KIB * MIB),
-          .dflt = "64MiB", .help = "a trigger log goes on in a new file at this size, and daily" },
+          .dflt = "64MiB",
+          .help = "a trigger log goes on in a new file at this size, and daily; sooner when max_bytes is small" },
         { ROW(struct config, "keep", FIELD_SPAN, log.keep_ms), RANGE(MINUTE, 10 * YEAR), .dflt = "7d",
           .help = "trigger logs older than this are deleted" },
         { ROW(struct config, "max_bytes", FIELD_SIZE, log.max_bytes), RANGE(MIB, TIB), .dflt = "2GiB",
-          .help = "trigger logs beyond this are deleted, oldest first" },
+          .help = "trigger logs beyond this are deleted, oldest first; looked at each minute and at each new file" },
         END
 };
 

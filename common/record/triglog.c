@@ -310,3 +310,8 @@ const char *triglog_name(const struct triglog *t)
 {
         return t->name;
 }
+
+unsigned triglog_files(const struct triglog *t)
+{
+        return t->k;
+}

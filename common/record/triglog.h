@@ -54,6 +54,9 @@ int triglog_state(const struct triglog *t);
 /* Base name of the current file, for roster lines. */
 const char *triglog_name(const struct triglog *t);
 
+/* How many files were begun: more than before when the log has moved on to a next one. */
+unsigned triglog_files(const struct triglog *t);
+
 /* `tzdata`: the release of the zone data that this process computes schedules with; "" when it computes none. */
 void triglog_start(struct triglog *t, const char *role, uint32_t generation, const char *version,
                    const char *config_hash, const char *tzdata);

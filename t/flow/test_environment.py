@@ -1,5 +1,6 @@
 """Faults of what surrounds a node: disks, descriptors, processes, folders, lock files, ledgers. Each is named, starts
 nothing that was not claimed, and is over when its cause is."""
+import contextlib
 import json
 import os
 import pathlib
@@ -74,10 +75,31 @@ def test_a_full_log_disk_stops_claims_until_there_is_room(node, folder):
         filler.unlink()
         waits_for_runs(n)
         waits_for_runs(n, "d")
+        waits_for_word(n, "is written again")
         assert n.stop() == 0
         # Lines that found no room are a gap by name: what they would have said stays open.
         assert_once(n, codes=(0, 2, 3))
         assert not faults.sql(n, "SELECT * FROM record WHERE state = 'running'")
+
+
+def test_trigger_logs_stay_within_their_limit(node):
+    """The lines of a busy second go beyond it; what a process writes just now is the only file that may."""
+    n = node({"workers": 2,
+              "tasks": [{"name": f"n{i}", "every": "10ms", "singleton": "none", "timeout": "5s", "noop": {}}
+                        for i in range(20)]})
+    n.config["log"]["max_bytes"] = "1MiB"
+    n.configure(n.config)
+    n.start()
+    folder = pathlib.Path(n.logs, "triggers")
+    waits_for_word(n, "old trigger files were deleted", 20)
+    for _ in range(20):
+        size = 0
+        for path in folder.iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                size += path.stat().st_size
+        assert size < 3 * 512 * 1024, size
+        time.sleep(0.05)
+    assert n.stop() == 0
 
 
 def test_a_full_state_disk_stops_claims_until_there_is_room(node, folder):
