@@ -205,6 +205,8 @@ void crew_due(struct crew *c, struct mono now)
                         (void) log_error(triglog_state(c->roster), "the roster cannot be written");
                 c->roster_broken = true;
         } else {
+                if (c->roster_broken)
+                        log_info("the roster is written again");
                 c->roster_broken = false;
         }
 }

@@ -73,14 +73,15 @@ static void settle_begin(struct crew *c, struct slot *s)
         board_release(c->board, (unsigned) place);
 }
 
-static void bury(struct crew *c, struct slot *s, int status)
+/* `by_itself`: not ended by us, who counted why. */
+static void bury(struct crew *c, struct slot *s, int status, bool by_itself)
 {
         triglog_gone(c->roster, s->name, s->process.pid, s->process.start, s->said_ready,
                      WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
         (void) triglog_flush(c->roster);
         if (s->index < ARRAY_SIZE(c->facts.last_exit) && s->role == ROLE_WORKER)
                 c->facts.last_exit[s->index] = status;
-        if (death_was_crash(status))
+        if (by_itself && death_was_crash(status))
                 c->facts.crashes++;
         if (c->ending && s->role == ROLE_WORKER && (WIFSIGNALED(status) || WEXITSTATUS(status) == EXIT_KILLED))
                 c->killed++;
@@ -128,11 +129,11 @@ bool crew_reap(struct crew *c, struct slot *s)
         struct mono now = clock_mono();
         int status = status_of(&info);
         int64_t age_ms = mono_since_ms(s->born, now);
-        bool expected = c->ending || s->state == SLOT_DRAINING;
+        bool expected = c->ending || s->state == SLOT_DRAINING, by_itself = s->state != SLOT_DYING;
 
         succeed(c, s, status, age_ms, now);
         crew_elect(c);          /* before anything that takes time: a 10 ms task is waiting */
-        bury(c, s, status);
+        bury(c, s, status, by_itself);
         crew_report_gone(c, now);
         death_log(s, status, age_ms, expected);
         return true;

@@ -322,6 +322,7 @@ static void a_stopped_worker_is_ended_and_replaced(void **state)
         assert_true(stage_log_has(&s, "worker 1 (pid") && stage_log_has(&s, "does not beat"));
         assert_true(stage_log_has(&s, "state T"));   /* the evidence */
         assert_int_equal(stage_facts(&s).hangs, 1);
+        assert_int_equal(stage_facts(&s).crashes, 0);
         assert_int_equal(s.notes->births[0], 1);
         stage_close(&s);
 }
