@@ -1,7 +1,6 @@
 /* A cron expression in an English sentence, for people who want to be sure that it says what they mean. */
 #include "common/schedule/cron.h"
 
-#include "common/cleanup.h"
 #include "common/schedule/words.h"
 
 #define TIMES_LISTED 6

@@ -181,6 +181,20 @@ static void whole_days_are_shown_twice_and_left_out(void **state)
         assert_next(&both, "1993-08-21T00:00:00Z", "1993-08-22T00:00:00.000Z");
 }
 
+/* A fifth Monday of February is 28 years away, and 40 where a century has no leap day. */
+static void rare_instants_are_found_both_ways(void **state)
+{
+        struct schedule s = cron("0 12 * 2 1#5", "America/New_York", false);
+        struct instant got;
+
+        (void) state;
+        assert_next(&s, "2016-02-29T17:00:00Z", "2044-02-29T17:00:00.000Z");
+        assert_next(&s, "2072-02-29T17:00:00Z", "2112-02-29T17:00:00.000Z");
+        assert_int_equal(schedule_last(&s, at("2112-02-29T16:59:59Z"), &got), 0);
+        assert_int_equal(got.ms, at("2072-02-29T17:00:00Z").ms);
+        assert_int_equal(schedule_count(&s, at("2016-02-29T17:00:00Z"), at("2112-02-29T17:00:00Z")), 3);
+}
+
 static void what_is_left_out_each_year_is_not_searched_for_ever(void **state)
 {
         struct schedule s = cron("30 2 * 3 0#2", "America/New_York", false);
@@ -301,6 +315,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(cron_ends_where_its_years_end),
                 cmocka_unit_test(instants_are_whole_seconds_also_before_the_epoch),
                 cmocka_unit_test(whole_days_are_shown_twice_and_left_out),
+                cmocka_unit_test(rare_instants_are_found_both_ways),
                 cmocka_unit_test(what_is_left_out_each_year_is_not_searched_for_ever),
                 cmocka_unit_test(text_reads_back),
                 cmocka_unit_test(no_other_text_is_read),
