@@ -1,4 +1,5 @@
--- For claims, takes and finishes alike: what a unit's slot and its queue do. `it` is what is asked for, by the names of its arguments.
+-- For claims, takes and finishes alike: what a unit's slot and its queue do. `it` is what is asked for, by the names of
+-- its arguments.
 
 -- A claimer's clock may be ahead of ours by this much, no more: an instant is not started before it is due.
 local EARLY_MS = 50

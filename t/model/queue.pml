@@ -151,7 +151,11 @@ inline finish(occ, run_token, token_, life_, out, got)
         if
 #ifdef FINISH_ONLY_NAMES
         /* The next is told to the finisher, who is trusted to start it. */
-        :: out == done && token_ -> find_oldest(); got = (slot -> 0 : oldest); out = (got -> granted : done); oldest = 0
+        :: out == done && token_ ->
+                find_oldest();
+                got = (slot -> 0 : oldest);
+                out = (got -> granted : done);
+                oldest = 0
 #else
         :: out == done && token_ -> take(token_, life_, out, got)
 #endif
@@ -246,7 +250,11 @@ start:  if
 dead:   atomic {
                 buried[life] = 1;
                 if
-                :: slot && owner[slot] == life -> end_record(slot, interrupted); fences[slot] = 0; slot = 0; REACHED(DIED)
+                :: slot && owner[slot] == life ->
+                        end_record(slot, interrupted);
+                        fences[slot] = 0;
+                        slot = 0;
+                        REACHED(DIED)
                 :: else
                 fi;
                 lives++; life = lives;

@@ -79,15 +79,16 @@ static int begin(void **state)
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
         old_sql(w, "INSERT INTO task (task, when_hash, def_hash, rev, valid_from, shards, competes, kind, every_ms, "
                    "anchor_ms, keep_count) VALUES "
-                   "('" WORLD_TASK "', '0123456789abcdef', 'fedcba9876543210', 4, 5, 1, 1, 'every', 1000, 250, 17), ('never', 'h', 'd', 1, 5, 1, 1, 'none', 0, 0, 1000), "
+                   "('" WORLD_TASK "', '0123456789abcdef', 'fedcba9876543210', 4, 5, 1, 1, 'every', 1000, 250, 17), "
+                   "('never', 'h', 'd', 1, 5, 1, 1, 'none', 0, 0, 1000), "
                    "('daily', 'h', 'd', 1, 5, 1, 1, 'every', 86400000, 0, 1000);"
                    "INSERT INTO unit VALUES ('" WORLD_TASK "', '', 0, %lld)", (long long) world_at(w, -10).ms);
         ask_claim(w, &(struct ask) { .at = -10, .expect = -11 }, &texts, &c);
         old_sql(w, "INSERT INTO record (task, scope, shard, planned, last, count, occ, token, trig, owner, node, life, "
                    "boot, fence, state, cause, result, slot, tree, gap, code, text_cut, error) VALUES "
                    "('" WORLD_TASK "', '', 0, %lld, %lld, 1, '%s', '%s', '%s', '%s', '%s', 1, '%s', 77, 'running', '', "
-                   "'', 1, 0, 0, -1, 0, '')", (long long) world_at(w, -10).ms, (long long) world_at(w, -10).ms, texts.occ, texts.token,
-                texts.trig, w->owner, w->node, w->boot);
+                   "'', 1, 0, 0, -1, 0, '')", (long long) world_at(w, -10).ms, (long long) world_at(w, -10).ms,
+                texts.occ, texts.token, texts.trig, w->owner, w->node, w->boot);
         *state = w;
         return 0;
 }
