@@ -66,15 +66,16 @@ static int file_keep(struct process *p, const char *path, int64_t size, uint64_t
                 struct log_file *other = &p->files[o];
                 if (!first_n || other->first_n != first_n)
                         continue;
-                /* A copy in another folder: the longer one holds all that the other does. */
-                char *longer = size > other->size ? strdup(path) : NULL;
-                if (size > other->size && !longer)
+                /* A copy in another folder: the longer one holds all that the other does. Of two that are as long the
+                 * name decides, and not the order in which they were given. */
+                if (size < other->size || (size == other->size && strcmp(path, other->path) > 0))
+                        return 0;
+                char *better = strdup(path);
+                if (!better)
                         return -ENOMEM;
-                if (longer) {
-                        free(other->path);
-                        other->path = longer;
-                        other->size = size;
-                }
+                free(other->path);
+                other->path = better;
+                other->size = size;
                 return 0;
         }
         struct log_file *files = reallocarray(p->files, p->file_count + 1, sizeof(*files));

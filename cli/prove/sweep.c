@@ -172,13 +172,13 @@ static void behind_window(const struct judge *j, const struct unit *u, struct ro
 {
         const struct evidence *e = j->evidence;
         const struct plan *plan = &u->plans->list[u->plans->count - 1];
-        int64_t to = (*u->key ? evidence_node_to_us(e, u->key) : e->to_us) / 1000, from = u->end_ms - 1;
+        int64_t to = (*u->key ? evidence_node_to_us(e, u->key) : e->to_us) / 1000, from = u->from_ms;
         enum unjudged why = UNJUDGED_NOBODY;
 
         if (to >= j->options.until_ms)
                 to = j->options.until_ms - 1;
-        if (from < u->from_ms)
-                from = u->from_ms;
+        if (u->end_ms > from)
+                from = u->end_ms - 1;
         if (plan->path == PATH_NONE || to - from <= LAST_STEPS_MS || unit_instants(u, from, to) == 0)
                 return;
         if (evidence_goes_on(e, u->key))
