@@ -158,6 +158,11 @@ static int recover_redis(struct recover *o)
         if (recover_store_look(o->config, &look, o->why) < 0)
                 return gave_up(o);
         printf("%s\n", look.ledger);
+        if (look.sound) {
+                printf("There is nothing to recover; nothing was changed. If a node halts all the same, it remembers "
+                       "another store: this is to be run with its configuration, there.\n");
+                return EXIT_FINE;
+        }
         printf("It gets a new identity, for all nodes of the group: what the store does not know of instants up to now "
                "may have run: none of them is started.\n");
         if (!look.kept)

@@ -199,6 +199,7 @@ static void fill_look(struct talk *t)
         redis_args_text(&t->args, t->memory.run_id);
         redis_args_text(&t->args, "");
         redis_args_int(&t->args, MARGIN_MS);
+        redis_args_text(&t->args, t->was);
 }
 
 static int on_look(struct talk *t, const struct redisReply *r)
@@ -207,7 +208,7 @@ static int on_look(struct talk *t, const struct redisReply *r)
         bool identity = *reply_text(r, 3), fence = reply_int(r, 4) == 1;
         int64_t units = reply_int(r, 5);
         const char *what = "has its identity";
-        bool other = identity && *t->was && strcmp(reply_text(r, 3), t->was) != 0;
+        bool other = identity && reply_int(r, 6) == 0;
 
         look->kept = units > 0;
         look->sound = identity && fence && !other;

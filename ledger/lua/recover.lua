@@ -14,10 +14,12 @@ local s = fields(KEYS[1], 'v', 'inc', 'epoch', 'run_id', 'barrier', 'replaces')
 if s.v ~= '' and s.v ~= '1' then
   return answer('SCHEMA', s.v)
 end
+-- A person has accepted it before, maybe at another node.
+local known = s.inc == remembered or string.find(' ' .. s.replaces, ' ' .. remembered .. ' ', 1, true)
 local units = redis.call('HLEN', P .. 'units')
 local had = redis.call('GET', P .. 'fence')
 if fresh == '' then
-  return answer('OK', s.inc, had and '1' or '0', tostring(units))
+  return answer('OK', s.inc, had and '1' or '0', tostring(units), (remembered == '' or known) and '1' or '0')
 end
 
 local at = string.format('%.0f', tonumber(time[1]) * 1000000 + tonumber(time[2]) + margin * 1000)

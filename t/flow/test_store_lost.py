@@ -154,6 +154,35 @@ def test_what_came_due_without_a_store_is_recorded_for_every_unit(node, redis, f
         assert len(due) > 12 and not uncovered, (uncovered, ranges)
 
 
+def test_a_healthy_store_is_not_recovered(node, redis, sink):
+    """Nor is one that a person has accepted before: only the first time it gets a new identity."""
+    n = node(config(redis, sink, task(sink, "200ms", "u")))
+    n.start()
+    kit.wait_until(lambda: sink.by_instant("u"), 10, "it runs")
+
+    def identity():
+        return redis.command("EVAL", "return redis.status_reply(table.concat(redis.call('HMGET', KEYS[1], 'inc', 'epoch', "
+                             "'barrier'), ' '))", "1", "onced:{t:default}:store")
+
+    def unchanged():
+        before = identity()
+        assert len(before) > 32 and not before.startswith("-"), before
+        done = faults.recover(n, "--store", "--yes")
+        assert done.returncode == 0 and "nothing was changed" in done.stdout, done
+        assert identity() == before
+    unchanged()
+    assert n.stop() == 0
+    redis.command("DEL", "onced:{t:default}:store")
+    done = faults.recover(n, "--store", "--yes")
+    assert done.returncode == 0 and "Recovered" in done.stdout, done
+    unchanged()
+    n.start()
+    ran = len(sink.by_instant("u"))
+    kit.wait_until(lambda: len(sink.by_instant("u")) > ran, 10, "it goes on")
+    assert n.stop() == 0
+    each_once(sink)
+
+
 def test_a_first_deployment_leaves_nothing_unexplained(node, redis, sink):
     n = node(config(redis, sink, task(sink, "100ms", "u"), workers=3))
     n.start()
