@@ -49,10 +49,13 @@ int64_t unit_grace_ms(const struct unit *u, const struct plan *plan, int64_t pla
         return plan ? plans_grace_ms(u->plans, plan, (struct instant) { planned_ms }) : 0;
 }
 
-/* True when the clock was set about then: a line's time does not tell how late the start was. */
-static bool is_lateness_known(const struct judge *j, const struct run_ref *run)
+/* False when the clock was set about then: a line's time does not tell how late the start was. One that seems to be
+ * far off may have been asked for before a step, and waited for its answer. */
+static bool is_lateness_known(const struct judge *j, const struct run_ref *run, int64_t late_us)
 {
-        return !steps_near(j->evidence, j->evidence->processes[run->process], run->b_ns, GRACE_DEFAULT_MS * NS_PER_MS);
+        int64_t before_ns = llabs(late_us) > ERROR_US ? GRACE_DEFAULT_MS * NS_PER_MS : 0;
+
+        return !steps_near(j->evidence, j->evidence->processes[run->process], run->b_ns, before_ns);
 }
 
 static void when_text(int64_t planned_ms, char ret[STAMP_TEXT])
@@ -153,7 +156,7 @@ static int time_check(struct judge *j, struct unit *u, struct row *row, const st
 {
         const struct plan *plan = plans_at(u->plans, (struct instant) { o->planned_ms });
         int64_t late_us = o->first.t_us - o->planned_ms * 1000;
-        bool known = is_lateness_known(j, &o->first);
+        bool known = is_lateness_known(j, &o->first, late_us);
         int r = 0;
 
         if (known && late_us < -EARLY_US)
@@ -218,7 +221,7 @@ static int count_run(struct judge *j, const struct unit *u, struct row *row, con
         int64_t late_us = run->t_us - o->planned_ms * 1000;
         int r = row_source(row, run->process);
 
-        if (r < 0 || !is_lateness_known(j, run))
+        if (r < 0 || !is_lateness_known(j, run, late_us))
                 return r;
         if (!spans_has(&u->queued, o->planned_ms))
                 return row_late(row, late_us);
