@@ -182,6 +182,11 @@ void lead_take(struct lead *l)
         }
 }
 
+bool lead_is_asking(const struct lead *l)
+{
+        return l->local_open || l->group_open;
+}
+
 void lead_yield(struct lead *l)
 {
         l->yielded = true;

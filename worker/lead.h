@@ -31,6 +31,9 @@ int lead_open(const struct lead_options *o, struct lead **ret);
 /* Asks for a term, until it is given. Asked again while it is under way: fine. */
 void lead_take(struct lead *l);
 
+/* Not every ledger has answered yet. */
+bool lead_is_asking(const struct lead *l);
+
 /* This worker drains: a term that comes late is not used, and none is asked for any more. Deaths are still settled. */
 void lead_yield(struct lead *l);
 

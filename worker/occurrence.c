@@ -159,7 +159,7 @@ static void on_notice(struct claim *c, enum claim_notice n)
 }
 
 /* Why the instants of the gap were not run: those from before this life, or that a clock went over when it was set,
- * are the misfire policy's. */
+ * are the misfire policy's, and so is what lies between two rounds. */
 static enum cause gap_cause(const struct spine *s, const struct unit *u, const struct instant_range *gap)
 {
         if (gap->count == 0)
@@ -168,7 +168,8 @@ static enum cause gap_cause(const struct spine *s, const struct unit *u, const s
                 return CAUSE_MISFIRE;
         if (u->trouble != CAUSE_NONE)
                 return u->trouble;
-        return gap->first.ms <= s->stepped.ms ? CAUSE_MISFIRE : CAUSE_NOBODY;
+        bool in_rounds = s->horizon.ms != ALWAYS.ms;
+        return in_rounds || gap->first.ms <= s->stepped.ms ? CAUSE_MISFIRE : CAUSE_NOBODY;
 }
 
 static void fill_claim(struct occurrence *o, const struct misfire_plan *p)

@@ -2,6 +2,7 @@
 #include "worker/self.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@
 #include "common/schedule/zone.h"
 #include "common/scoreboard/scoreboard.h"
 #include "worker/runner/keeper_path.h"
+#include "worker/solo.h"
 
 /* As small as rotate_size may be. */
 #define LOG_FILE_MIN (64 * 1024)
@@ -44,7 +46,7 @@ static int open_log(struct worker *w)
         int r = triglog_open(&o, &w->log);
         if (r < 0)
                 return log_error(r, "trigger log: opening a file in %s", w->log_dir);
-        triglog_start(w->log, "worker", b->generation, ONCED_VERSION, w->config->hash, zone_data_version());
+        triglog_start(w->log, w->solo ? solo_role(w->solo) : "worker", b->generation, ONCED_VERSION, w->config->hash, zone_data_version());
         return 0;
 }
 
@@ -72,14 +74,19 @@ static int open_timers(struct worker *w)
         struct channel_calls channel_calls = {
                 .message = worker_on_message, .orphaned = worker_on_orphaned, .arg = w,
         };
+        sigset_t signals;
+        (void) sigemptyset(&signals);
+        (void) sigaddset(&signals, SIGTERM);
+        if (w->solo)
+                solo_signals(&signals);
         int r = delays_open(&w->loop, &w->delays);
         if (r == 0)
                 r = wakeup_open(&w->loop, &wakeup_calls, &w->wakeup);
         if (r == 0)
-                r = terminate_open(&w->loop, worker_on_terminate, w, &w->terminate);
+                r = terminate_open(&w->loop, &signals, worker_on_terminate, w, &w->terminate);
         if (r == 0)
                 r = tidy_open(&w->loop, w->log_dir, w->config->log.keep_ms, w->config->log.max_bytes, &w->tidy);
-        if (r == 0)
+        if (r == 0 && !w->solo)
                 r = channel_end_open(&w->loop, w->birth, &channel_calls, &w->channel);
         if (r < 0)
                 return log_error(r, "opening timers");
@@ -224,7 +231,7 @@ int worker_begin_queues(struct worker *w, struct ledger *l, struct queues **ret)
         struct queues_options o = {
                 .delays = w->delays, .ledger = l, .spine = &w->spine,
                 .jobs = w->jobs, .job_count = w->job_count,
-                .claims = &w->claims,
+                .claims = &w->claims, .by_hand = w->solo != NULL,
         };
         int r = queues_begin(&o, ret);
         return r < 0 ? log_error(r, "looking after queues") : 0;
@@ -281,11 +288,14 @@ static void close_parts(struct worker *w)
                         runner_kind((enum runner_type) i)->close(w->runners[i], on_part_closed, w);
                         w->runners[i] = NULL;
                 }
-        w->open += 5;
+        w->open += 4;
         close_claimers(w);
         terminate_close(TAKE(w->terminate), on_part_closed, w);
         tidy_close(TAKE(w->tidy), on_part_closed, w);
-        channel_end_close(TAKE(w->channel), on_part_closed, w);
+        if (w->channel) {
+                w->open++;
+                channel_end_close(TAKE(w->channel), on_part_closed, w);
+        }
         wakeup_close(TAKE(w->wakeup), on_part_closed, w);
         spine_done(&w->spine);
         delays_close(TAKE(w->delays), on_part_closed, w);
@@ -312,6 +322,8 @@ static void close_ledger(struct worker *w, struct worker_ledger *wl)
 void worker_close(struct worker *w)
 {
         w->ending = w->claims.ending = true;
+        if (w->solo)
+                solo_end(w->solo);
         setup_cancel(w->local.setup);
         setup_cancel(w->group.setup);
         queues_cancel(w->local.queues);

@@ -24,6 +24,8 @@ struct queues {
         bool needed;             /* a task of this ledger may queue */
         bool shows;              /* counts of the last look are on the scoreboard */
         bool canceled;
+        void (*looked)(void *arg);
+        void *looked_arg;
 };
 
 static void on_due(struct delay *d);
@@ -32,6 +34,8 @@ static void wait_for_next(struct queues *q)
 {
         int64_t jitter_ms = clock_mono().ns / NS_PER_US % JITTER_MS;
 
+        if (q->o.by_hand)
+                return;
         q->wait.over = on_due;
         delay_set(q->o.delays, &q->wait, LOOK_MS + jitter_ms);
 }
@@ -127,6 +131,15 @@ static void on_looked(struct ledger_call *call)
         ledger_call_done(call);
         if (go_on && !q->canceled)
                 wait_for_next(q);
+        if (q->looked && !q->canceled)
+                q->looked(q->looked_arg);
+}
+
+static void send_look(struct queues *q)
+{
+        q->call = (struct ledger_call) { .op = LEDGER_QUEUED, .done = on_looked, .arg = q };
+        q->call.in.queued.node = q->o.claims->node;
+        ledger_send(q->o.ledger, &q->call);
 }
 
 static void on_due(struct delay *d)
@@ -142,9 +155,19 @@ static void on_due(struct delay *d)
                 wait_for_next(q);
                 return;
         }
-        q->call = (struct ledger_call) { .op = LEDGER_QUEUED, .done = on_looked, .arg = q };
-        q->call.in.queued.node = q->o.claims->node;
-        ledger_send(q->o.ledger, &q->call);
+        send_look(q);
+}
+
+void queues_look(struct queues *q, void (*looked)(void *arg), void *arg)
+{
+        if (!q->o.ledger) {
+                start_own(q);
+                looked(arg);
+                return;
+        }
+        q->looked = looked;
+        q->looked_arg = arg;
+        send_look(q);
 }
 
 int queues_begin(const struct queues_options *o, struct queues **ret)

@@ -22,6 +22,7 @@
 
 #define RUNNER_TYPES (RUNNER_REDIS + 1)
 
+struct solo;
 struct worker;
 
 /* One ledger of the worker; index of its health callback. */
@@ -31,6 +32,7 @@ struct worker_ledger {
         struct setup *setup;          /* owned */
         struct queues *queues;        /* owned; NULL before it is set up */
         bool was_up;
+        bool is_set_up;
 };
 
 struct worker {
@@ -51,7 +53,8 @@ struct worker {
         struct wakeup *wakeup;
         struct terminate *terminate;
         struct tidy *tidy;
-        struct channel_end *channel;
+        struct channel_end *channel;  /* NULL: there is no master, but: */
+        struct solo *solo;            /* borrowed, outlives us; NULL: there is a master */
         struct lead *lead;
         struct worker_ledger local, group;
         struct queues *own_queues;    /* of tasks in no ledger */
@@ -66,6 +69,12 @@ struct worker {
         int exit_code;
         unsigned open;                /* things whose closing is awaited */
 };
+
+/* worker.c: one without parts; NULL, said, when there is no memory. */
+struct worker *worker_new(const struct birth *b);
+
+/* Its whole life; it is freed. An exit code. */
+int worker_live(struct worker *w);
 
 /* parts.c: opens everything in order, so that worker_close can end what was reached. 0, or -errno, said. */
 int worker_open(struct worker *w);
@@ -82,7 +91,7 @@ void worker_free(struct worker *w);
 /* worker.c: callbacks of the parts. */
 void worker_on_message(const struct message *m, int fd, void *arg);
 void worker_on_orphaned(void *arg);
-void worker_on_terminate(void *arg);
+void worker_on_terminate(int signum, void *arg);
 void worker_on_due(void *arg);
 void worker_on_stepped(const struct clock_jump *jump, void *arg);
 void worker_on_health(enum ledger_health h, const char *why, void *arg);

@@ -22,6 +22,7 @@ void spine_init(struct spine *s, const struct spine_options *o)
 {
         *s = (struct spine) {
                 .o = *o, .began = stamp_instant(clock_wall()), .stepped = INSTANT_NONE, .drained = INSTANT_NONE,
+                .horizon = ALWAYS,
         };
         agenda_init(&s->agenda, o->timer_delay_ms);
 }
@@ -49,7 +50,7 @@ void spine_plan(struct spine *s, struct unit *u)
                 next = INSTANT_NONE;   /* never again */
         if (u->shard == 0)
                 row_next(u->of->row, next);
-        if (instant_is_none(next))
+        if (instant_is_none(next) || next.ms > s->horizon.ms)
                 agenda_remove(&s->agenda, u);
         else
                 /* A backlog stands in line with what is due now, or it would always be first. */
@@ -82,6 +83,19 @@ void spine_ask(struct spine *s, struct unit *u, struct stamp now)
                 place_add(s->o.place, COUNT_STORAGE_FAILURES, 1);
                 spine_wake(s, u, (struct instant) { at.ms + MEMORY_RETRY_MS });
         }
+}
+
+void spine_round(struct spine *s, struct job *jobs, size_t count, struct instant horizon)
+{
+        s->horizon = horizon;
+        for (size_t i = 0; i < count; i++)
+                for (unsigned k = 0; k < jobs[i].unit_count; k++)
+                        spine_enlist(s, &jobs[i].units[k]);
+}
+
+bool spine_is_idle(const struct spine *s)
+{
+        return s->count == 0 && instant_is_none(agenda_next(&s->agenda));
 }
 
 bool spine_may_take(const struct spine *s, const struct unit *u)

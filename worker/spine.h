@@ -17,6 +17,8 @@ struct cease_line;
 struct occurrence;
 struct triglog;
 
+#define ALWAYS ((struct instant) { INT64_MAX })
+
 enum spine_phase {
         SPINE_WORKING,
         SPINE_DRAINING,    /* takes nothing new; what was granted runs to its end */
@@ -46,6 +48,7 @@ struct spine {
         struct instant began;              /* instants before it are nobody's fault in this life */
         struct instant stepped;            /* what the clock showed when it was set; INSTANT_NONE: it was not */
         struct instant drained;            /* when it began to drain; INSTANT_NONE: it works */
+        struct instant horizon;            /* what is due later is left alone; ALWAYS: nothing is */
         struct occurrence *all;            /* those alive, newest first */
         unsigned count;                    /* of `all` */
         unsigned handles;                  /* of them, those being claimed or running: max_handles bounds these */
@@ -63,6 +66,13 @@ void spine_done(struct spine *s);          /* no occurrence is left */
 /* Lets the unit compete: it is looked at now, so that what lies before is settled at once. */
 void spine_enlist(struct spine *s, struct unit *u);
 void spine_dismiss(struct spine *s, struct unit *u);
+
+/* A round: looks at every unit that was due by `horizon`, and at no other until the next one. INSTANT_NONE: at none. A
+ * spine that is never told so goes on for ever. */
+void spine_round(struct spine *s, struct job *jobs, size_t count, struct instant horizon);
+
+/* Nothing is at work and nothing is left to be looked at. */
+bool spine_is_idle(const struct spine *s);
 
 /* Takes the units that are due, up to the limits, and asks for them. */
 void spine_turn(struct spine *s, struct stamp now);

@@ -1,8 +1,7 @@
-/* One signal on a descriptor. */
+/* A few signals on one descriptor. */
 #include "worker/terminate.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -10,7 +9,8 @@
 struct terminate {
         uv_poll_t poll;
         int fd;                          /* owned */
-        void (*call)(void *arg);         /* asked, later closed */
+        void (*asked)(int signum, void *arg);
+        void (*closed)(void *arg);
         void *arg;
 };
 
@@ -22,22 +22,20 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         (void) events;
 
         if (read(t->fd, &info, sizeof(info)) == sizeof(info))
-                t->call(t->arg);
+                t->asked((int) info.ssi_signo, t->arg);
 }
 
-int terminate_open(uv_loop_t *loop, void (*asked)(void *arg), void *arg, struct terminate **ret)
+int terminate_open(uv_loop_t *loop, const sigset_t *signals, void (*asked)(int signum, void *arg), void *arg,
+                   struct terminate **ret)
 {
-        sigset_t set;
         struct terminate *t = calloc(1, sizeof(*t));
         if (!t)
                 return -ENOMEM;
 
-        (void) sigemptyset(&set);
-        (void) sigaddset(&set, SIGTERM);
-        (void) sigprocmask(SIG_BLOCK, &set, NULL);
-        t->call = asked;
+        (void) sigprocmask(SIG_BLOCK, signals, NULL);
+        t->asked = asked;
         t->arg = arg;
-        t->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+        t->fd = signalfd(-1, signals, SFD_NONBLOCK | SFD_CLOEXEC);
         int r = t->fd < 0 ? -errno : uv_poll_init(loop, &t->poll, t->fd);
         if (r < 0) {
                 if (t->fd >= 0)
@@ -54,7 +52,7 @@ int terminate_open(uv_loop_t *loop, void (*asked)(void *arg), void *arg, struct 
 static void on_closed(uv_handle_t *h)
 {
         struct terminate *t = h->data;
-        void (*closed)(void *) = t->call;
+        void (*closed)(void *) = t->closed;
         void *arg = t->arg;
 
         (void) close(t->fd);
@@ -64,7 +62,7 @@ static void on_closed(uv_handle_t *h)
 
 void terminate_close(struct terminate *t, void (*closed)(void *arg), void *arg)
 {
-        t->call = closed;
+        t->closed = closed;
         t->arg = arg;
         (void) uv_poll_stop(&t->poll);
         uv_close((uv_handle_t *) &t->poll, on_closed);

@@ -16,6 +16,7 @@
 #include "common/scoreboard/scoreboard.h"
 #include "worker/ahead.h"
 #include "worker/self.h"
+#include "worker/solo.h"
 
 
 static struct instant now_instant(void)
@@ -60,6 +61,21 @@ void worker_on_registered(struct unit *u, void *arg)
                 spine_enlist(&w->spine, u);
 }
 
+/* Tells who this worker answers to. */
+static void say(struct worker *w, enum message_type type, uint64_t value, const char *owner, bool trees_gone)
+{
+        if (w->solo)
+                solo_told(w->solo, type);
+        else
+                channel_end_say(w->channel, type, value, owner, trees_gone);
+}
+
+static void show_title(const struct worker *w)
+{
+        if (!w->solo)
+                process_title("onced: worker %s%s", w->birth->slot_name, w->claims.term ? " (timer)" : "");
+}
+
 static void fail(struct worker *w, int exit_code)
 {
         w->exit_code = exit_code;
@@ -87,7 +103,8 @@ void worker_on_local_set_up(int error, const char *why, void *arg)
                         begin_unclaimed(j);
                 enlist(w, j);
         }
-        channel_end_say(w->channel, MESSAGE_READY, 0, NULL, false);
+        w->local.is_set_up = true;
+        say(w, MESSAGE_READY, 0, NULL, false);
 }
 
 static void say_ahead(const struct worker *w)
@@ -108,6 +125,7 @@ void worker_on_group_set_up(int error, const char *why, void *arg)
                 fail(w, EXIT_OS);
         else if (w->claims.term)
                 say_ahead(w);
+        w->group.is_set_up = error == 0;
 }
 
 void worker_on_health(enum ledger_health h, const char *why, void *arg)
@@ -143,7 +161,7 @@ void worker_on_led(uint64_t term, void *arg)
         fault_point("led");
         w->claims.term = term;
         place_set_term(w->place, term);
-        process_title("onced: worker %s (timer)", w->birth->slot_name);
+        show_title(w);
         for (size_t i = 0; i < w->job_count; i++) {
                 struct job *j = &w->jobs[i];
                 if (j->defined)
@@ -152,7 +170,7 @@ void worker_on_led(uint64_t term, void *arg)
                         enlist(w, j);
         }
         tidy_begin(w->tidy);
-        channel_end_say(w->channel, MESSAGE_LED, term, NULL, false);
+        say(w, MESSAGE_LED, term, NULL, false);
         say_ahead(w);
 }
 
@@ -161,8 +179,8 @@ void worker_on_deposed(uint64_t term, void *arg)
         struct worker *w = arg;
 
         (void) log_warning(0, "no longer the timer worker: term %" PRIu64 " is in force", term);
-        channel_end_say(w->channel, MESSAGE_DEPOSED, term, NULL, false);
-        process_title("onced: worker %s", w->birth->slot_name);
+        say(w, MESSAGE_DEPOSED, term, NULL, false);
+        show_title(w);
         for (size_t i = 0; i < w->job_count; i++)
                 for (unsigned k = 0; w->jobs[i].task->singleton == PATH_DEDICATED && k < w->jobs[i].unit_count; k++)
                         spine_dismiss(&w->spine, &w->jobs[i].units[k]);
@@ -172,7 +190,7 @@ void worker_on_settled(const char *owner, bool trees_gone, void *arg)
 {
         struct worker *w = arg;
 
-        channel_end_say(w->channel, MESSAGE_GONE_DONE, 0, owner, trees_gone);
+        say(w, MESSAGE_GONE_DONE, 0, owner, trees_gone);
 }
 
 static void reopen(struct worker *w, int fd)
@@ -195,9 +213,14 @@ static void drain(struct worker *w)
         spine_drain(&w->spine, w->jobs, w->job_count, clock_wall());
 }
 
-void worker_on_terminate(void *arg)
+void worker_on_terminate(int signum, void *arg)
 {
-        drain(arg);
+        struct worker *w = arg;
+
+        if (w->solo)
+                solo_asked(w->solo, signum);
+        else
+                drain(w);
 }
 
 void worker_on_message(const struct message *m, int fd, void *arg)
@@ -213,7 +236,7 @@ void worker_on_message(const struct message *m, int fd, void *arg)
         switch (m->type) {
         case MESSAGE_LEAD:
                 if (w->claims.term)
-                        channel_end_say(w->channel, MESSAGE_LED, w->claims.term, NULL, false);
+                        say(w, MESSAGE_LED, w->claims.term, NULL, false);
                 else if (w->spine.phase == SPINE_WORKING)
                         lead_take(w->lead);
                 break;
@@ -298,9 +321,11 @@ static void on_turn_end(uv_prepare_t *p)
 {
         struct worker *w = p->data;
 
+        if (w->solo && !w->ending)
+                solo_turn(w->solo);
         if (!w->ending && w->spine.phase != SPINE_WORKING && w->spine.count == 0) {
                 if (w->exit_code == EXIT_FINE)
-                        channel_end_say(w->channel, MESSAGE_DRAINED, 0, NULL, false);
+                        say(w, MESSAGE_DRAINED, 0, NULL, false);
                 worker_close(w);
         }
         fault_point("turn-end");
@@ -363,7 +388,7 @@ static int end_well(struct worker *w)
         return code;
 }
 
-static int live(struct worker *w)
+int worker_live(struct worker *w)
 {
         int r = worker_open(w);
         if (r < 0)
@@ -377,23 +402,29 @@ static int live(struct worker *w)
         return w->orphaned ? EXIT_FAILED : end_well(w);
 }
 
+struct worker *worker_new(const struct birth *b)
+{
+        struct worker *w = calloc(1, sizeof(*w));
+        int r = w ? uv_loop_init(&w->loop) : -ENOMEM;
+        if (r < 0) {
+                (void) log_error(r, "beginning");
+                free(w);
+                return NULL;
+        }
+        w->birth = b;
+        w->config = b->config;
+        w->place = board_place(b->board, b->place);
+        return w;
+}
+
 int worker_main(const struct birth *b)
 {
         char who[32];
 
         (void) snprintf(who, sizeof(who), "worker %s", b->slot_name);
         log_identity(who);
-        struct worker *w = calloc(1, sizeof(*w));
-        int r = w ? uv_loop_init(&w->loop) : -ENOMEM;
-        if (r < 0) {
-                (void) log_error(r, "beginning");
-                free(w);
-                return EXIT_OS;
-        }
-        w->birth = b;
-        w->config = b->config;
-        w->place = board_place(b->board, b->place);
-        return live(w);
+        struct worker *w = worker_new(b);
+        return w ? worker_live(w) : EXIT_OS;
 }
 
 const struct child_kind worker_kind = { .name = "worker", .run = worker_main };
