@@ -1,7 +1,10 @@
 """Commands under their keeper: clean birth, whole end."""
+import os
+import signal
 import time
 
 import kit
+import pytest
 
 
 def run_one(node, argv, **more):
@@ -35,6 +38,31 @@ def test_descendants_end_with_the_command_and_keep_no_lock(node, folder):
     assert n.stop() == 0
     left = [int(p) for p in pids.read_text().split() if kit.alive(int(p))]
     assert not left
+
+
+@pytest.mark.parametrize("leave_children", [False, True])
+def test_what_a_killed_keeper_leaves_is_ended(node, folder, leave_children):
+    """Unless the task may leave processes: which of them it would have left nobody knows."""
+    pids = folder / "pids"
+    n = node({"workers": 2, "tasks": [{"name": "t", "every": "20s", "singleton": "flock", "timeout": "60s",
+                                       "exec": {"argv": ["/bin/sh", "-c", f"(sleep 300; :) & echo $! > {pids}; sleep 301"],
+                                                "leave_children": leave_children}}]})
+    n.start()
+    child = kit.wait_until(lambda: next((l for l in n.lines() if l["e"] == "child"), None), 15, "it runs")
+    kit.wait_until(lambda: pids.exists() and pids.read_text().strip(), 10, "it has started another")
+    tree = kit.wait_until(lambda: kit.descendants_of(child["pid"]) if len(kit.descendants_of(child["pid"])) == 3 else None,
+                          10, "all of it is there")
+    os.kill(child["keeper"], signal.SIGKILL)
+    end = kit.wait_until(lambda: next((l for l in n.lines() if l["e"] == "finish"), None), 10, "it is recorded")
+    assert (end["state"], end["cause"]) == ("failed", "cleanup"), end
+    kit.wait_until(lambda: not kit.alive(child["pid"]), 5, "the command goes with its keeper")
+    if leave_children:
+        time.sleep(0.3)
+        assert all(kit.alive(p) for p in tree)
+        for p in tree:
+            os.kill(p, signal.SIGKILL)
+    kit.wait_until(lambda: not any(kit.alive(p) for p in tree), 5, "nothing is left")
+    assert n.stop(signal.SIGQUIT) in (0, 1)   # the next one may run by now
 
 
 def test_output_without_end_does_not_block_or_grow(node):

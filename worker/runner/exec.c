@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "worker/runner/exec_account.h"
 #include "worker/runner/exec_env.h"
 #include "worker/runner/exec_keeper.h"
 #include "worker/runner/exec_output.h"
+#include "worker/runner/exec_session.h"
 #include "worker/runner/outcome.h"
 #include "worker/runner/runner.h"
 
@@ -58,6 +60,7 @@ struct exec_run {
         bool has_output;
         uv_timer_t timer;
         bool exited, tree_gone;        /* as the keeper said */
+        pid_t command;                 /* as it said too; 0: not yet */
         int status;
         unsigned left, ended;          /* processes that the command left behind */
         uint64_t exited_at_ms;         /* of the loop's clock */
@@ -256,6 +259,7 @@ static void on_message(void *arg, const struct keeper_message *m)
 
         switch (m->word) {
         case KEEPER_STARTED:
+                x->command = m->pid;
                 if (r->child)
                         r->child(r, (int) exec_keeper_pid(x->keeper), m->pid);
                 return;
@@ -286,11 +290,14 @@ static void on_message(void *arg, const struct keeper_message *m)
         }
 }
 
+/* A command that may leave processes on purpose is left alone: which they are nobody can tell any more. */
 static void on_keeper_died(struct exec_run *x, int code, int status)
 {
+        int ended = x->command && !x->run->task->exec.leave_children ? exec_session_end(x->command, getppid()) : 0;
+
         outcome_set(outcome_of(x), STATE_FAILED, CAUSE_CLEANUP, RESULT_NONE,
-                    "the keeper of the command died (%s %d): processes of the command may be left",
-                    code == CLD_EXITED ? "exit code" : "signal", status);
+                    "the keeper of the command died (%s %d); %d processes of the command's session were ended, others "
+                    "may be left", code == CLD_EXITED ? "exit code" : "signal", status, ended > 0 ? ended : 0);
 }
 
 static void on_gone(void *arg, int code, int status)
