@@ -38,6 +38,9 @@ bool occurrence_settled(const struct unit *u, const struct occurrence *o, int64_
 
         if (o->manual || o->planned_ms >= frontier_ms)
                 return false;
+        /* What waited is run while its log is at later instants: another's word of its end may be read before the run. */
+        if (o->path != PATH_NONE && o->runs == 0 && spans_has(&u->queued, o->planned_ms))
+                return false;
         if (o->path != PATH_NONE)
                 return o->end_count > 0;
         plan = plans_at(u->plans, (struct instant) { o->planned_ms });

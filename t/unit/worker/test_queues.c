@@ -63,9 +63,10 @@ static void find(const struct queued_unit *units, size_t count)
 {
         struct queued_out *out = &rig_call(r)->out.queued;
 
-        out->units = calloc(count, sizeof(*units));
+        out->units = calloc(count + 1, sizeof(*units));
         assert_non_null(out->units);
-        memcpy(out->units, units, count * sizeof(*units));
+        for (size_t i = 0; i < count; i++)
+                out->units[i] = units[i];
         out->count = count;
         rig_answer_call(r, 0);
 }
