@@ -21,11 +21,13 @@ struct command {
 };
 
 /* options.c */
-extern const struct option_help run_options[], check_options[], next_options[], due_options[], explain_options[],
-        client_options[], tasks_options[], history_options[], prove_options[], recover_options[], help_options[],
+extern const struct option_help run_options[], once_options[], work_options[], check_options[], next_options[],
+        due_options[], explain_options[], client_options[], tasks_options[], history_options[], prove_options[], recover_options[], help_options[],
         no_options[];
 
 int command_run(int argc, char **argv);       /* run.c */
+int command_once(int argc, char **argv);      /* once.c */
+int command_work(int argc, char **argv);
 int command_check(int argc, char **argv);     /* check.c */
 int command_next(int argc, char **argv);      /* next.c */
 int command_due(int argc, char **argv);       /* due.c */

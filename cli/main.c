@@ -19,6 +19,8 @@ static int command_version(int argc, char **argv);
 
 static const struct command commands[] = {
         { "run", "[--notify-fd N] FILE", "run the tasks of a configuration, in the foreground", command_run, run_options },
+        { "once", "FILE", "one round of all tasks in this process, for cron or a container", command_once, once_options },
+        { "work", "COUNT INTERVAL_MS FILE", "a number of such rounds, at an interval", command_work, work_options },
         { "check", "[--dump] [--strict] FILE | --keys",
           "check a configuration; --dump prints its effective values, --keys every key there is", command_check,
           check_options },
@@ -197,7 +199,7 @@ int main(int argc, char **argv)
 {
         const char *name = argc > 1 ? command_name(argv[1]) : "";
 
-        if (strcmp(name, "run") == 0)
+        if (strcmp(name, "run") == 0 || strcmp(name, "once") == 0 || strcmp(name, "work") == 0)
                 master_block_signals();
         process_title_init(argc, argv);
         if (!*name) {

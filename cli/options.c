@@ -28,6 +28,30 @@ const struct option_help run_options[] = {
         END
 };
 
+#define ROUND                                                                                                          \
+        { NULL, "A round looks at every task once: what its policies say is due is run and waited for, and so is what\n"\
+                "waits in its queue. No other process is needed, and none may be at work on the same state_dir. SIGTERM,\n"\
+                "SIGINT or SIGHUP lets what runs end and begins nothing more, a second one, or SIGQUIT, stops runs now.\n"\
+                "A task of `singleton: none` remembers nothing from one start to the next.", NULL },                   \
+        { NULL, "Exits with 0: all runs succeeded, or nothing was due; 70: a run failed, was interrupted or has an\n"   \
+                "unknown end, also one of an earlier start that was found so, or a ledger was not to be had; 75: another\n"\
+                "instance is at work.", NULL }
+
+const struct option_help once_options[] = {
+        { "FILE", "the configuration", NULL },
+        ROUND,
+        END
+};
+
+const struct option_help work_options[] = {
+        { "COUNT", "how many rounds, 1 to 1000000", NULL },
+        { "INTERVAL_MS", "from the begin of one round to that of the next, 10 to 86400000; a round that takes longer\n"
+                         "takes the place of the next ones", NULL },
+        { "FILE", "the configuration", NULL },
+        ROUND,
+        END
+};
+
 const struct option_help check_options[] = {
         { "FILE", "the configuration; what is wrong goes to standard error, with line and column", NULL },
         { "--dump", "print the effective values, defaults filled in and secrets left out", NULL },

@@ -2,6 +2,7 @@
 #include "supervisor/ground.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -93,6 +94,22 @@ int ground_lay(struct ground *g, const struct config *c)
         if (code != EXIT_FINE || g->node_lock < 0)
                 return code;
         return identity_lay(g, c->state_dir) < 0 ? EXIT_CANTCREAT : EXIT_FINE;
+}
+
+int ground_log(const struct config *c, int *ret_fd)
+{
+        *ret_fd = -1;
+        if (c->log.to != LOG_TO_FILE)
+                return 0;
+        _cleanup_(freep) char *path = path_join(c->log.dir, "onced.log");
+        if (!path)
+                return log_error(-ENOMEM, "log");
+        int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640);
+        if (fd < 0)
+                return log_error(-errno, "%s cannot be opened", path);
+        (void) log_use_fd(fd);
+        *ret_fd = fd;
+        return 0;
 }
 
 void ground_done(struct ground *g)

@@ -1,4 +1,4 @@
-/* What the master stands on before it forks: its folders, and the name and life of its node. */
+/* What the master stands on before it forks, or a process that has none: folders, and the name and life of its node. */
 #ifndef ONCED_GROUND_H
 #define ONCED_GROUND_H
 
@@ -20,6 +20,9 @@ struct ground {
 /* Makes the folders, takes the node lock, reads or makes the node's identity. Logs why it fails.
  * EXIT_FINE, or the code to exit with; EXIT_FINE with node_lock -1: told to stop before anything began. */
 int ground_lay(struct ground *g, const struct config *c);
+/* Sends the log of this process to its file, when it has one: then `ret_fd` is the caller's, else -1. 0 or -errno, said. */
+int ground_log(const struct config *c, int *ret_fd);
+
 void ground_done(struct ground *g);
 
 #endif

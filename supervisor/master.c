@@ -4,7 +4,6 @@
 #include "supervisor/master.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -57,15 +56,11 @@ void master_block_signals(void)
 /* Opens the log's file; without one the log stays where it is. */
 static int log_open(struct master *m)
 {
-        if (m->config->log.to != LOG_TO_FILE)
-                return 0;
-        _cleanup_(freep) char *path = path_join(m->config->log.dir, "onced.log");
-        if (!path)
-                return log_error(-ENOMEM, "log");
-        int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640);
-        if (fd < 0)
-                return log_error(-errno, "%s cannot be opened", path);
-        (void) log_use_fd(fd);
+        int fd;
+
+        int r = ground_log(m->config, &fd);
+        if (r < 0 || fd < 0)
+                return r;
         if (m->log_fd >= 0)
                 (void) close(m->log_fd);
         m->log_fd = m->crew.log_fd = fd;

@@ -168,8 +168,7 @@ static enum cause gap_cause(const struct spine *s, const struct unit *u, const s
                 return CAUSE_MISFIRE;
         if (u->trouble != CAUSE_NONE)
                 return u->trouble;
-        bool in_rounds = s->horizon.ms != ALWAYS.ms;
-        return in_rounds || gap->first.ms <= s->stepped.ms ? CAUSE_MISFIRE : CAUSE_NOBODY;
+        return s->o.in_rounds || gap->first.ms <= s->stepped.ms ? CAUSE_MISFIRE : CAUSE_NOBODY;
 }
 
 static void fill_claim(struct occurrence *o, const struct misfire_plan *p)

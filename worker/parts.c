@@ -197,6 +197,7 @@ static void open_spine(struct worker *w)
                 .log_dir = w->log_dir,
                 .tick_limit = w->config->tick_limit, .max_handles = w->config->max_handles,
                 .timer_delay_ms = timer_delay_ms(w->birth->slot),
+                .in_rounds = w->solo != NULL,
                 .deposed = worker_on_deposed, .defined = worker_on_defined, .arg = w,
         };
         spine_init(&w->spine, &o);

@@ -27,7 +27,7 @@ struct solo {
         const struct board *board;       /* borrowed, outlives us */
         enum stage stage;
         struct delay limit;              /* of the stage */
-        struct delay next;               /* the next round */
+        struct delay next;               /* step: to look at queues, or the next round */
         struct mono began;               /* the first round: the grid of all */
         unsigned round;
         unsigned looking;                /* queues that have not answered */
@@ -230,14 +230,15 @@ static void on_looked(void *arg)
 }
 
 /* Runs hand on what waits behind them. What is left waits behind nobody: it is from before. */
-static void look(struct solo *so)
+static void on_look(struct delay *d)
 {
+        struct solo *so = container_of(d, struct solo, next);
         struct worker *w = so->worker;
         struct queues *all[] = { w->local.queues, w->group.queues, w->own_queues };
 
-        so->stage = STAGE_LOOK;
         so->looked = true;
         so->at_look = records(so);
+        so->looking = 0;
         for (size_t i = 0; i < ARRAY_SIZE(all); i++)
                 if (all[i]) {
                         so->looking++;
@@ -248,10 +249,15 @@ static void look(struct solo *so)
 static void on_idle(struct solo *so)
 {
         /* A look in vain is the last: what waits is not to be had, or nothing waits. */
-        if (!so->looked || records(so) != so->at_look)
-                look(so);
-        else
+        if (so->looked && records(so) == so->at_look) {
                 end_round(so);
+                return;
+        }
+        /* Not from here: what is asked of a ledger at the end of a turn is sent at the end of the next one. */
+        so->stage = STAGE_LOOK;
+        so->looking = 1;
+        so->next.over = on_look;
+        delay_set(so->worker->delays, &so->next, 0);
 }
 
 void solo_turn(struct solo *so)

@@ -17,8 +17,6 @@ struct cease_line;
 struct occurrence;
 struct triglog;
 
-#define ALWAYS ((struct instant) { INT64_MAX })
-
 enum spine_phase {
         SPINE_WORKING,
         SPINE_DRAINING,    /* takes nothing new; what was granted runs to its end */
@@ -34,6 +32,7 @@ struct spine_options {
         const char *log_dir;               /* folder of the trigger log */
         unsigned tick_limit, max_handles;
         int64_t timer_delay_ms;            /* a skewed timer, for tests; else 0 */
+        bool in_rounds;                    /* nothing is looked at but by spine_round */
         /* The ledger knows a newer leader: this worker leads no more. Called once, from the loop. */
         void (*deposed)(uint64_t term, void *arg);
         /* The ledger had lost the task's definition, and knows it again. May be NULL. */
@@ -48,7 +47,7 @@ struct spine {
         struct instant began;              /* instants before it are nobody's fault in this life */
         struct instant stepped;            /* what the clock showed when it was set; INSTANT_NONE: it was not */
         struct instant drained;            /* when it began to drain; INSTANT_NONE: it works */
-        struct instant horizon;            /* what is due later is left alone; ALWAYS: nothing is */
+        struct instant horizon;            /* what is due later is left alone */
         struct occurrence *all;            /* those alive, newest first */
         unsigned count;                    /* of `all` */
         unsigned handles;                  /* of them, those being claimed or running: max_handles bounds these */
@@ -67,8 +66,7 @@ void spine_done(struct spine *s);          /* no occurrence is left */
 void spine_enlist(struct spine *s, struct unit *u);
 void spine_dismiss(struct spine *s, struct unit *u);
 
-/* A round: looks at every unit that was due by `horizon`, and at no other until the next one. INSTANT_NONE: at none. A
- * spine that is never told so goes on for ever. */
+/* A round: looks at every unit that was due by `horizon`, and at no other until the next one. */
 void spine_round(struct spine *s, struct job *jobs, size_t count, struct instant horizon);
 
 /* Nothing is at work and nothing is left to be looked at. */
