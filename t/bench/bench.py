@@ -15,10 +15,11 @@ import idle
 import lateness
 import proving
 import schedule
+import table
 from measure import Context, Report, load
 
 BENCHES = {"lateness": lateness, "cpu": cpu, "burst": burst, "claims": claims, "death": death, "idle": idle,
-           "prove": proving, "http": http_rate, "schedule": schedule}
+           "prove": proving, "http": http_rate, "schedule": schedule, "table": table}
 
 
 def options_read():
@@ -28,6 +29,7 @@ def options_read():
     parser.add_argument("--seconds", type=int, default=10, help="length of one measure, more or less")
     parser.add_argument("--burst-seconds", type=int, default=60)
     parser.add_argument("--tasks", type=int, nargs="+", default=[1000, 10000], help="burst: how many tasks")
+    parser.add_argument("--table", type=int, default=100000, help="table: how many tasks")
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--millions", type=float, nargs="+", default=[1, 10], help="prove: million lines")
     parser.add_argument("--quick", action="store_true", help="short and rough: does it still work?")
@@ -37,7 +39,7 @@ def options_read():
         parser.error(f"there is no bench {' '.join(sorted(unknown))}; there are {' '.join(BENCHES)}")
     if options.quick:
         options.rounds, options.seconds, options.burst_seconds = 1, 2, 5
-        options.tasks, options.kills, options.millions = [1000], 2, [0.1, 0.5]
+        options.tasks, options.kills, options.millions, options.table = [1000], 2, [0.1, 0.5], 10000
     return options
 
 
