@@ -25,15 +25,16 @@ static bool begins_before(const struct process *m, const struct process *o)
         return strcmp(m->boot, o->boot) == 0 ? m->first_b_ns < o->first_b_ns : m->first_us < o->first_us;
 }
 
-/* A master begins only when no process of the one before is left (they hold its lock together): its first
- * line ends whatever is older on its node. */
-static const struct process *master_after(const struct evidence *e, const struct process *p)
+/* A master, or a process that needs none, begins only when no process of the one before is left (they hold its lock
+ * together): its first line ends whatever is older on its node. */
+static const struct process *holder_after(const struct evidence *e, const struct process *p)
 {
         const struct process *next = NULL;
 
         for (size_t i = 0; i < e->process_count; i++) {
                 const struct process *m = e->processes[i];
-                if (m->kind == PROCESS_MASTER && m != p && m->file_count && m->from_start &&
+                bool holds = m->kind == PROCESS_MASTER || m->kind == PROCESS_ALONE;
+                if (holds && m != p && m->file_count && m->from_start &&
                     strcmp(m->node, p->node) == 0 && begins_after(m, p) && (!next || begins_before(m, next)))
                         next = m;
         }
@@ -72,7 +73,7 @@ static int how_ended(struct evidence *e, struct process *p)
                 p->ended_us = p->gone_us;
                 return 0;
         }
-        next = master_after(e, p);
+        next = holder_after(e, p);
         p->ended = next != NULL;
         p->ended_us = next ? next->first_us : FOREVER_US;
         if (!next || p->synced || !*p->boot || strcmp(p->boot, next->boot) == 0 || p->kind == PROCESS_OTHER)
@@ -172,6 +173,8 @@ int evidence_read(struct evidence *e)
                 r = evidence_verify(e, e->processes[i], scanner);
         if (r == 0)
                 r = conclude(e);
+        for (size_t i = 0; i < e->plans_count && r == 0; i++)
+                plans_order(e->plans[i]);
         if (r == 0)
                 r = evidence_lives(e);
         if (r == 0)
