@@ -250,6 +250,34 @@ static void who_died_with_one_that_was_queued_loses_it_to_no_doubt(void **state)
         assert_int_equal(row(s, "mail")->once, 9);
 }
 
+/* Its log had gone on to later instants before it ran this one: the word of its end is read before the run. */
+static void who_died_in_a_run_that_had_waited_is_told_once(void **state)
+{
+        struct scene *s = *state;
+        plan_queue(s, "dedicated");
+        say_attempt(s->first, 1001, "mail", "dedicated", 1000, "granted", 101);
+        say_run(s->first, 1001, "mail", "dedicated", 1000, 101);
+        for (int i = 2; i <= 4; i++)
+                say_attempt(s->first, i * 1000 + 1, "mail", "dedicated", i * 1000, "queued", 0);
+        say_finish(s->first, 4201, "mail", 1000, "succeeded", "\"result\":\"done\",\"run_us\":3200000");
+        say_attempt(s->first, 4202, "mail", "dedicated", 2000, "granted", 102);
+        say_run(s->first, 4202, "mail", "dedicated", 2000, 102);
+        say_gone(s->master, 4250, s->first, 9);
+        say_finish(s->second, 4300, "mail", 2000, "interrupted", "\"cause\":\"worker_died\",\"of\":\"n1.0.101.77-ab12.9\"");
+        say_taken(s->second, "dedicated", 4304, 3000, 103, 100);
+        say_taken(s->second, "dedicated", 4406, 4000, 104, 100);
+        for (int i = 5; i <= 10; i++)
+                say_once(s->second, "mail", "dedicated", i * 1000, 200 + i);
+        say_stop(s->second, 10600, 10500, true);
+        say_gone(s->master, 10700, s->second, 0);
+        say_stop(s->master, 10800, 10800, false);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(row(s, "mail")->finals[STATE_INTERRUPTED], 1);
+        assert_int_equal(row(s, "mail")->findings[FINDING_UNFINISHED], 0);
+        assert_int_equal(row(s, "mail")->once, 10);
+}
+
 static void where_something_went_unseen_the_queue_is_unknown(void **state)
 {
         struct scene *s = *state;
@@ -291,6 +319,7 @@ int main(int argc, char **argv)
                 CASE(what_a_later_one_has_passed_is_missed),
                 CASE(what_left_the_queue_unrun_is_explained),
                 CASE(who_died_with_one_that_was_queued_loses_it_to_no_doubt),
+                CASE(who_died_in_a_run_that_had_waited_is_told_once),
                 CASE(where_something_went_unseen_the_queue_is_unknown),
                 CASE(a_queue_of_an_earlier_policy_is_not_held_against_the_later),
         };
