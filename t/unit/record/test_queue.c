@@ -254,21 +254,21 @@ static void who_died_with_one_that_was_queued_loses_it_to_no_doubt(void **state)
 static void who_died_in_a_run_that_had_waited_is_told_once(void **state)
 {
         struct scene *s = *state;
-        plan_queue(s, "dedicated");
-        say_attempt(s->first, 1001, "mail", "dedicated", 1000, "granted", 101);
-        say_run(s->first, 1001, "mail", "dedicated", 1000, 101);
+        plan_queue(s, "flock");
+        say_attempt(s->first, 1001, "mail", "flock", 1000, "granted", 101);
+        say_run(s->first, 1001, "mail", "flock", 1000, 101);
         for (int i = 2; i <= 4; i++)
-                say_attempt(s->first, i * 1000 + 1, "mail", "dedicated", i * 1000, "queued", 0);
+                say_attempt(s->first, i * 1000 + 1, "mail", "flock", i * 1000, "queued", 0);
         say_finish(s->first, 4201, "mail", 1000, "succeeded", "\"result\":\"done\",\"run_us\":3200000");
-        say_attempt(s->first, 4202, "mail", "dedicated", 2000, "granted", 102);
-        say_run(s->first, 4202, "mail", "dedicated", 2000, 102);
+        say_attempt(s->first, 4202, "mail", "flock", 2000, "granted", 102);
+        say_run(s->first, 4202, "mail", "flock", 2000, 102);
         say_gone(s->master, 4250, s->first, 9);
         say_finish(s->second, 4300, "mail", 2000, "interrupted", "\"cause\":\"worker_died\",\"of\":\"n1.0.101.77-ab12.9\"");
-        say_taken(s->second, "dedicated", 4304, 3000, 103, 100);
-        say_taken(s->second, "dedicated", 4406, 4000, 104, 100);
+        say_taken(s->second, "flock", 4304, 3000, 103, 100);
+        say_taken(s->second, "flock", 4406, 4000, 104, 100);
         for (int i = 5; i <= 10; i++)
-                say_once(s->second, "mail", "dedicated", i * 1000, 200 + i);
-        say_stop(s->second, 10600, 10500, true);
+                say_once(s->second, "mail", "flock", i * 1000, 200 + i);
+        say_stop(s->second, 10600, 10500, false);
         say_gone(s->master, 10700, s->second, 0);
         say_stop(s->master, 10800, 10800, false);
 
