@@ -1,6 +1,5 @@
 /* A column in which all rows have nothing is left out, but for those that are the point of the proof: a common
- * table fits a terminal. Columns add up: without duplicates DUE is the sum of all from DONE to MISSED and of the
- * runs that have not ended. */
+ * table fits a terminal. Columns add up: without duplicates DUE is the sum of all from DONE to MISSED. */
 #include "cli/prove/columns.h"
 
 #include <inttypes.h>
@@ -15,15 +14,15 @@
 enum column {
         COLUMN_TASK, COLUMN_PATH, COLUMN_SCHEDULE,
         COLUMN_DUE, COLUMN_RUNS, COLUMN_CROSSING, COLUMN_DONE, COLUMN_NOOP, COLUMN_FAILED, COLUMN_DROPPED, COLUMN_QUEUED,
-        COLUMN_SKIPPED,
-        COLUMN_INTERRUPTED, COLUMN_UNKNOWN, COLUMN_TWICE, COLUMN_MISSED,
+        COLUMN_SKIPPED, COLUMN_NOT_RUN,
+        COLUMN_INTERRUPTED, COLUMN_UNKNOWN, COLUMN_RUNNING, COLUMN_TWICE, COLUMN_MISSED,
         COLUMN_P50, COLUMN_P99, COLUMN_MAX, COLUMN_VERDICT,
         COLUMNS
 };
 
 static const char *const heads[COLUMNS] = {
         "TASK", "PATH", "SCHEDULE", "DUE", "RUNS", "CROSSING", "DONE", "NOOP", "FAILED", "DROPPED", "QUEUED", "SKIPPED",
-        "INTERRUPTED", "UNKNOWN", "TWICE", "MISSED", "LATE p50", "p99", "max", "VERDICT",
+        "NOT RUN", "INTERRUPTED", "UNKNOWN", "RUNNING", "TWICE", "MISSED", "LATE p50", "p99", "max", "VERDICT",
 };
 
 struct widths {
@@ -61,9 +60,11 @@ static void numbers_of(const struct row *r, uint64_t ret[COLUMNS])
         ret[COLUMN_FAILED] = r->finals[STATE_FAILED];
         ret[COLUMN_DROPPED] = r->unrun[UNRUN_DROPPED];
         ret[COLUMN_QUEUED] = r->unrun[UNRUN_QUEUED];
-        ret[COLUMN_SKIPPED] = r->unrun[UNRUN_SKIPPED] + r->unrun[UNRUN_MISSED];
+        ret[COLUMN_SKIPPED] = r->unrun[UNRUN_SKIPPED];
+        ret[COLUMN_NOT_RUN] = r->unrun[UNRUN_MISSED];
         ret[COLUMN_INTERRUPTED] = r->finals[STATE_INTERRUPTED];
-        ret[COLUMN_UNKNOWN] = r->finals[STATE_UNKNOWN] + r->unrun[UNRUN_UNSURE];
+        ret[COLUMN_UNKNOWN] = row_unknown(r);
+        ret[COLUMN_RUNNING] = r->running;
         ret[COLUMN_TWICE] = r->verdicts[VERDICT_DUPLICATE] + r->beside[VERDICT_DUPLICATE];
         ret[COLUMN_MISSED] = r->verdicts[VERDICT_MISSED];
 }

@@ -136,7 +136,7 @@ static int conclude(struct evidence *e)
                         e->from_us = p->first_us;
                 if (p->last_us > e->to_us)
                         e->to_us = p->last_us;
-                if (p->continues && p->kind == PROCESS_WORKER && p->first_us > e->whole_from_us)
+                if (p->continues && (p->kind == PROCESS_WORKER || p->kind == PROCESS_ALONE) && p->first_us > e->whole_from_us)
                         e->whole_from_us = p->first_us;
                 r = how_ended(e, p);
         }

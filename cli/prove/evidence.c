@@ -9,6 +9,7 @@
 
 #include "cli/prove/scan.h"
 #include "common/cleanup.h"
+#include "common/record/ids.h"
 
 #define TROUBLES_MAX 1000
 #define BLINDS_MAX 1000         /* beyond it everything is blind: such logs prove nothing anyway */
@@ -156,23 +157,37 @@ struct process *evidence_process(struct evidence *e, const char *node, const cha
         return p;
 }
 
-struct plans *evidence_plans(struct evidence *e, const char *task, const char *key)
-{
-        _cleanup_(freep) char *unit = NULL;
-        int len = asprintf(&unit, "%s%c%s", task, 0, key);
+#define UNIT_NAME (TASK_NAME_MAX + NODE_ID_MAX + 4)
 
-        if (len < 0) {
-                unit = NULL;
-                return NULL;
-        }
-        struct plans *p = dict_get(&e->plans_by_unit, unit, (size_t) len);
+/* 0: one of the names is too long to be one. */
+static size_t unit_name(char ret[UNIT_NAME], const char *task, const char *key, bool plain)
+{
+        int len = snprintf(ret, UNIT_NAME, "%s%c%s%c%d", task, 0, key, 0, plain);
+
+        return len < 0 || len >= UNIT_NAME ? 0 : (size_t) len;
+}
+
+struct plans *evidence_plans_there(const struct evidence *e, const char *task, const char *key, bool plain)
+{
+        char unit[UNIT_NAME];
+        size_t len = unit_name(unit, task, key, plain);
+
+        return len ? dict_get(&e->plans_by_unit, unit, len) : NULL;
+}
+
+struct plans *evidence_plans(struct evidence *e, const char *task, const char *key, bool plain)
+{
+        struct plans *p = evidence_plans_there(e, task, key, plain);
+        char unit[UNIT_NAME];
+        size_t len = unit_name(unit, task, key, plain);
+
         if (p)
                 return p;
-        p = plans_new(task, key);
+        p = plans_new(task, key, plain);
         if (!p)
                 return NULL;
         if (!list_room((void **) &e->plans, e->plans_count, &e->plans_room, sizeof(*e->plans)) ||
-            dict_put(&e->plans_by_unit, unit, (size_t) len, p) < 0)
+            dict_put(&e->plans_by_unit, unit, len, p) < 0)
                 return plans_free(p);
         e->plans[e->plans_count++] = p;
         return p;

@@ -83,7 +83,7 @@ struct evidence {
 
         struct plans **plans;         /* owned */
         size_t plans_count, plans_room;
-        struct dict plans_by_unit;   /* struct plans by "task\0key" */
+        struct dict plans_by_unit;   /* struct plans by "task\0key\0kind" */
 
         struct setup *setups;         /* owned */
         size_t setup_count, setup_room;
@@ -157,7 +157,8 @@ int evidence_trouble(struct evidence *e, const char *format, ...) __attribute__(
 int evidence_blind_add(struct evidence *e, int64_t from_us, int64_t to_us, const char *node);
 struct process *evidence_process(struct evidence *e, const char *node, const char *slot, int pid,
                                  const char *pstart);   /* found or made; NULL without memory */
-struct plans *evidence_plans(struct evidence *e, const char *task, const char *key);
+struct plans *evidence_plans(struct evidence *e, const char *task, const char *key, bool plain);
+struct plans *evidence_plans_there(const struct evidence *e, const char *task, const char *key, bool plain);
 bool list_room(void **list, size_t count, size_t *room, size_t size);   /* room for one more */
 
 /* Adds a formatted text, made harmless for a terminal, to a growing list; beyond `most` it is only counted in

@@ -76,27 +76,64 @@ int judge_note(struct judge *j, const char *format, ...)
         return r;
 }
 
+#define ROW_NAME (TASK_NAME_MAX + 8)
+
+static size_t row_name(char ret[ROW_NAME], const char *task, enum path path)
+{
+        int len = snprintf(ret, ROW_NAME, "%s%c%d", task, 0, (int) path);
+
+        return len < 0 || len >= ROW_NAME ? 0 : (size_t) len;
+}
+
+static struct row *row_get(const struct judge *j, const char *task, enum path path)
+{
+        char name[ROW_NAME];
+        size_t len = row_name(name, task, path);
+
+        return len ? dict_get(&j->rows_by_name, name, len) : NULL;
+}
+
+/* The only row of a task, for lines that do not say their path; NULL when it has several, or none. */
+static struct row *row_only(const struct judge *j, const char *task)
+{
+        struct row *only = NULL;
+
+        for (unsigned p = 0; p < PATH_COUNT_; p++) {
+                struct row *r = row_get(j, task, (enum path) p);
+                if (r && only)
+                        return NULL;
+                only = r ? r : only;
+        }
+        return only;
+}
+
+/* What came before its path was known belongs to the first path that is. */
 struct row *judge_row(struct judge *j, const char *task, enum path path)
 {
-        char name[TASK_NAME_MAX + 8];
-        int len = snprintf(name, sizeof(name), "%s%c%d", task, 0, (int) path);
+        struct row *r = row_get(j, task, path), *nameless;
+        char name[ROW_NAME];
+        size_t len = row_name(name, task, path);
 
-        if (len < 0 || (size_t) len >= sizeof(name))
-                return NULL;
-        struct row *r = dict_get(&j->rows_by_name, name, (size_t) len);
-        if (r)
+        if (r || len == 0)
                 return r;
+        if (path == PATH_COUNT_ && (r = row_only(j, task)))
+                return r;
+        nameless = row_get(j, task, PATH_COUNT_);
+        if (nameless && nameless->path == PATH_COUNT_) {
+                nameless->path = path;
+                return dict_put(&j->rows_by_name, name, len, nameless) < 0 ? NULL : nameless;
+        }
         r = row_new(task, path);
         if (!r)
                 return NULL;
         if (!list_room((void **) &j->rows, j->row_count, &j->row_room, sizeof(*j->rows)) ||
-            dict_put(&j->rows_by_name, name, (size_t) len, r) < 0)
+            dict_put(&j->rows_by_name, name, len, r) < 0)
                 return row_free(r);
         j->rows[j->row_count++] = r;
         return r;
 }
 
-static struct unit *unit_new(struct judge *j, const char *task, const char *key, unsigned shard)
+static struct unit *unit_new(struct judge *j, const char *task, const char *key, bool plain, unsigned shard)
 {
         struct unit *u = calloc(1, sizeof(*u));
 
@@ -104,9 +141,10 @@ static struct unit *unit_new(struct judge *j, const char *task, const char *key,
                 return NULL;
         u->task = strdup(task);
         u->key = strdup(key);
+        u->plain = plain;
         u->shard = shard;
         u->ran_from_ms = u->passed_ms = INT64_MIN;
-        u->plans = evidence_plans(j->evidence, task, key);
+        u->plans = evidence_plans(j->evidence, task, key, plain);
         if (u->task && u->key && u->plans) {
                 const struct plans *p = u->plans;
                 int64_t node_ms = *key ? evidence_node_from_us(j->evidence, key) / 1000 : INT64_MIN;
@@ -119,11 +157,11 @@ static struct unit *unit_new(struct judge *j, const char *task, const char *key,
         return NULL;
 }
 
-static struct unit *unit_of(struct judge *j, struct text task, struct text key, unsigned shard)
+static struct unit *unit_of(struct judge *j, struct text task, struct text key, bool plain, unsigned shard)
 {
         char name[TASK_NAME_MAX + NODE_ID_MAX + 16];
 
-        if (task.len >= TASK_NAME_MAX || key.len >= NODE_ID_MAX)
+        if (task.len > TASK_NAME_MAX || key.len >= NODE_ID_MAX)
                 return NULL;
         memcpy(name, task.at, task.len);
         name[task.len] = '\0';
@@ -133,10 +171,11 @@ static struct unit *unit_of(struct judge *j, struct text task, struct text key, 
         size_t len = task.len + key.len + 2;
         name[len++] = (char) (shard & 255);
         name[len++] = (char) (shard >> 8 & 255);
+        name[len++] = (char) plain;
         struct unit *u = dict_get(&j->units_by_name, name, len);
         if (u)
                 return u;
-        u = unit_new(j, name, key_at, shard);
+        u = unit_new(j, name, key_at, plain, shard);
         if (!u)
                 return NULL;
         if (!list_room((void **) &j->units, j->unit_count, &j->unit_room, sizeof(*j->units)) ||
@@ -152,7 +191,7 @@ enum path unit_path(const struct unit *u, int64_t planned_ms, enum path otherwis
 {
         const struct plan *plan = plans_at(u->plans, (struct instant) { planned_ms });
 
-        return plan ? plan->path : otherwise;
+        return plan ? plan->path : u->plain ? PATH_NONE : otherwise;
 }
 
 /* The open occurrence this line is about; made if it is not there. */
@@ -214,6 +253,33 @@ static bool wanted(const struct judge *j, struct text task)
         return found && task.len > 0;
 }
 
+static bool has_plans(const struct judge *j, const char *task, const char *key, bool plain, size_t setup)
+{
+        const struct plans *p = evidence_plans_there(j->evidence, task, key, plain);
+
+        return p && p->count > 0 && (setup == NO_SETUP || plans_told_by(p, setup));
+}
+
+/* Lines that do not name a path are of what their process was configured to run; where no plan tells that, of what
+ * the logs have of the task. */
+static bool is_plain(const struct judge *j, const struct process *p, const struct record *r, struct text task,
+                     struct text key)
+{
+        char name[TASK_NAME_MAX + 1], node[NODE_ID_MAX];
+        size_t setups[] = { p->setup, NO_SETUP };
+
+        if (record_has(r, FIELD_PATH))
+                return text_is(record_text(r, FIELD_PATH), path_names[PATH_NONE]);
+        (void) snprintf(name, sizeof(name), "%.*s", (int) task.len, task.at);
+        (void) snprintf(node, sizeof(node), "%.*s", (int) key.len, key.at);
+        for (unsigned i = 0; i < 2; i++) {
+                bool once = has_plans(j, name, node, false, setups[i]);
+                if (once != has_plans(j, name, node, true, setups[i]))
+                        return !once;
+        }
+        return row_get(j, name, PATH_NONE) && row_only(j, name);
+}
+
 int judge_take(struct judge *j, const struct process *p, const struct record *r, int64_t frontier_ms)
 {
         struct taking t = { .j = j, .p = p, .r = r, .planned_ms = record_number(r, FIELD_PLANNED) };
@@ -222,12 +288,12 @@ int judge_take(struct judge *j, const struct process *p, const struct record *r,
         struct text task = record_text(r, FIELD_TASK), key = record_text(r, FIELD_KEY);
         int e = 0;
 
-        if (!wanted(j, task) || task.len >= TASK_NAME_MAX || key.len >= NODE_ID_MAX || shard < 0 ||
+        if (!wanted(j, task) || task.len > TASK_NAME_MAX || key.len >= NODE_ID_MAX || shard < 0 ||
             shard >= SHARDS_MAX)
                 return 0;
         if (!range && (t.planned_ms < j->options.since_ms || t.planned_ms >= j->options.until_ms))
                 return 0;
-        t.u = unit_of(j, task, key, (unsigned) shard);
+        t.u = unit_of(j, task, key, is_plain(j, p, r, task, key), (unsigned) shard);
         if (!t.u)
                 return -ENOMEM;
         if (range)
@@ -266,10 +332,21 @@ static int units_planned(struct judge *j)
                                 shards = p->list[k].shards;
                 struct text task = { p->task, strlen(p->task) }, key = { p->key, strlen(p->key) };
                 for (unsigned s = 0; s < shards && wanted(j, task); s++)
-                        if (!unit_of(j, task, key, s))
+                        if (!unit_of(j, task, key, p->plain, s))
                                 return -ENOMEM;
         }
         return 0;
+}
+
+static void count_nodes(const struct evidence *e, struct row *r)
+{
+        for (size_t i = 0; i < e->process_count; i++) {
+                bool is_new = row_has_source(r, i);
+
+                for (size_t k = 0; k < i && is_new; k++)
+                        is_new = !row_has_source(r, k) || strcmp(e->processes[k]->node, e->processes[i]->node) != 0;
+                r->nodes += is_new;
+        }
 }
 
 int judge_end(struct judge *j)
@@ -287,6 +364,9 @@ int judge_end(struct judge *j)
         }
         for (size_t i = 0; i < j->unit_count && r == 0; i++)
                 r = unit_sweep(j, j->units[i]);
+        for (size_t i = 0; i < j->row_count && r == 0; i++)
+                if (row_multiple(j->rows[i]))
+                        count_nodes(j->evidence, j->rows[i]);
         if (j->row_count)
                 qsort(j->rows, j->row_count, sizeof(struct row *), by_name);
         return r;
@@ -295,21 +375,17 @@ int judge_end(struct judge *j)
 enum verdict judge_verdict(const struct judge *j, bool *ret_any)
 {
         enum verdict worst = VERDICT_ONCE;
-        bool once = false, explained = false;
 
+        *ret_any = false;
         for (size_t i = 0; i < j->row_count; i++) {
                 bool any;
                 enum verdict v = row_verdict(j->rows[i], &any);
 
                 if (!any || j->rows[i]->path == PATH_NONE)
                         continue;
-                once |= v == VERDICT_ONCE;
-                explained |= v == VERDICT_EXPLAINED;
-                if (v > VERDICT_EXPLAINED && v > worst)
+                *ret_any = true;
+                if (v > worst)
                         worst = v;
         }
-        *ret_any = once || explained || worst > VERDICT_EXPLAINED;
-        if (worst == VERDICT_ONCE && explained && !once)
-                return VERDICT_EXPLAINED;
         return worst;
 }

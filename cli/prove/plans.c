@@ -12,7 +12,7 @@
 #include "cli/prove/spans.h"
 #include "common/schedule/misfire.h"
 
-struct plans *plans_new(const char *task, const char *key)
+struct plans *plans_new(const char *task, const char *key, bool plain)
 {
         struct plans *p = calloc(1, sizeof(*p));
 
@@ -20,6 +20,7 @@ struct plans *plans_new(const char *task, const char *key)
                 return NULL;
         p->task = strdup(task);
         p->key = strdup(key);
+        p->plain = plain;
         p->near = calloc(1, sizeof(*p->near));
         return p->task && p->key && p->near ? p : plans_free(p);
 }
@@ -104,6 +105,7 @@ static void first_said(struct plan *p, const struct plan *other)
         if (other->said_b_ns >= p->said_b_ns || strcmp(other->said_by->boot, p->said_by->boot) != 0)
                 return;
         p->said_by = other->said_by;
+        p->said_us = other->said_us;
         p->said_b_ns = other->said_b_ns;
 }
 
@@ -115,28 +117,56 @@ int plans_add(struct plans *p, const struct record *r, const struct process *by)
         if (e < 0)
                 return e;
         n.said_by = by;
+        n.said_us = r->t_us;
         n.said_b_ns = r->b_ns;
         for (size_t i = 0; i < p->count; i++) {
                 struct plan *o = &p->list[i];
                 if (o->rev != n.rev)
                         continue;
-                if (same_definition(o, &n) &&
-                    (n.path == PATH_NONE || n.valid_from.ms == o->valid_from.ms)) {
+                if (same_definition(o, &n) && n.valid_from.ms == o->valid_from.ms) {
                         policies_join(o, &n);
-                        policies_join(&n, o);
                         first_said(o, &n);
-                        first_said(&n, o);
-                        if (n.valid_from.ms >= o->valid_from.ms)
-                                return 0;
-                        memmove(o, o + 1, (p->count - i - 1) * sizeof(*o));
-                        p->count--;
-                        return place(p, &n);
+                        return 0;
                 }
                 /* Under none nothing numbers the revisions: a changed plan is just the next one. */
-                if (o->path == n.path && n.path != PATH_NONE && o->valid_from.ms == n.valid_from.ms)
+                if (o->path == n.path && !p->plain && o->valid_from.ms == n.valid_from.ms)
                         p->split = true;
         }
         return place(p, &n);
+}
+
+static bool is_said_before(const struct plan *a, const struct plan *b)
+{
+        if (*a->said_by->boot && strcmp(a->said_by->boot, b->said_by->boot) == 0)
+                return a->said_b_ns < b->said_b_ns;
+        return a->said_us < b->said_us;
+}
+
+/* One that says the same as the one before it is the same: each leader begins it with a window of its own. */
+void plans_order(struct plans *p)
+{
+        size_t kept = 0;
+
+        for (size_t i = 1; i < p->count && p->plain; i++) {
+                struct plan n = p->list[i];
+                size_t k = i;
+                for (; k > 0 && is_said_before(&n, &p->list[k - 1]); k--)
+                        p->list[k] = p->list[k - 1];
+                p->list[k] = n;
+        }
+        for (size_t i = 1; i < p->count && p->plain; i++) {
+                struct plan *last = &p->list[kept], *n = &p->list[i];
+                if (same_definition(last, n)) {
+                        policies_join(last, n);
+                        continue;
+                }
+                if (n->valid_from.ms < last->valid_from.ms)
+                        n->valid_from = last->valid_from;
+                p->list[++kept] = *n;
+        }
+        if (p->plain && p->count > 0)
+                p->count = kept + 1;
+        *p->near = (struct near) { 0 };
 }
 
 const struct plan *plans_at(const struct plans *p, struct instant i)
@@ -245,8 +275,7 @@ int plans_limit(struct plans *p, const struct spans *force)
 
 bool plans_restart(const struct plans *p, size_t i)
 {
-        return i + 1 < p->count && p->list[i].path != PATH_NONE && p->list[i + 1].path != PATH_NONE &&
-               !p->list[i + 1].resumed && p->list[i + 1].rev <= p->list[i].rev &&
+        return !p->plain && i + 1 < p->count && !p->list[i + 1].resumed && p->list[i + 1].rev <= p->list[i].rev &&
                p->list[i + 1].valid_from.ms > p->list[i].valid_from.ms;
 }
 

@@ -1,5 +1,6 @@
 /* Which instants were to run: the plans that were in force for a task, one after the other, as the plan lines
- * of the logs give them. */
+ * of the logs give them. A task under `none` and one that is to be once are two, also when one became the other: what
+ * is run by the rules of one is nothing to the other, which may begin with the same instants. */
 #ifndef ONCED_PROVE_PLANS_H
 #define ONCED_PROVE_PLANS_H
 
@@ -29,11 +30,12 @@ struct plan {
         struct instant until;       /* and up to here, when nobody had it then, or the next is another ledger's */
         bool resumed;               /* the one before, after a time in which nobody had the task */
         const struct process *said_by;   /* the first of its boot that said it, and when; borrowed from the evidence */
-        int64_t said_b_ns;
+        int64_t said_us, said_b_ns;
 };
 
 struct plans {
         char *task, *key;           /* owned; key: the scope key, "" or a node */
+        bool plain;                 /* all are of `none` */
         struct plan *list;          /* owned, by valid_from */
         size_t count, room;
         uint64_t *setups;           /* owned bits: which setups have the task, by the lines of their leaders */
@@ -43,7 +45,7 @@ struct plans {
         char *doubt;                /* owned: why a plan cannot be computed here; NULL: all can */
 };
 
-struct plans *plans_new(const char *task, const char *key);
+struct plans *plans_new(const char *task, const char *key, bool plain);
 struct plans *plans_free(struct plans *p);
 
 /* Adds what a plan line of process `by` says. 0, -EINVAL: the line makes no sense, -ENOMEM. */
@@ -54,6 +56,10 @@ int plan_read(struct plans *p, const struct record *r, struct plan *ret);
 
 /* Gives plan i another time to be valid from, and the place that goes with it. */
 void plans_move(struct plans *p, size_t i, struct instant valid_from);
+
+/* Once all lines were read: plans of `none` one after the other as they were put in force. Nothing numbers them, and
+ * each begins with the window of its process, which may reach back to before the one that it replaced. */
+void plans_order(struct plans *p);
 
 /* Notes that setup `setup` has the task, and asks for it. */
 int plans_told(struct plans *p, size_t setup);   /* 0 or -ENOMEM */

@@ -16,6 +16,15 @@
 
 #define NOTES_SHOWN 10
 
+/* Tasks under `none` promise nothing that could be judged: their runs are something all the same. */
+static bool any_plain_run(const struct judge *j)
+{
+        for (size_t i = 0; i < j->row_count; i++)
+                if (j->rows[i]->path == PATH_NONE && j->rows[i]->runs > 0)
+                        return true;
+        return false;
+}
+
 const char *report_verdict(const struct evidence *e, const struct judge *j)
 {
         bool any;
@@ -23,10 +32,10 @@ const char *report_verdict(const struct evidence *e, const struct judge *j)
 
         if (e->unreadable && v < VERDICT_UNKNOWN)
                 return verdict_names[VERDICT_UNKNOWN];
-        return any ? verdict_names[v] : "NOTHING";
+        return any ? verdict_names[v] : any_plain_run(j) ? "NOT SINGLE" : "NOTHING";
 }
 
-/* Nothing at all in the logs proves nothing; only tasks under `none` in them is fine. */
+/* Where nothing was due, nothing is proved. */
 int report_exit(const struct evidence *e, const struct judge *j)
 {
         bool any;
@@ -39,15 +48,29 @@ int report_exit(const struct evidence *e, const struct judge *j)
         case VERDICT_UNKNOWN:
                 return PROVE_UNKNOWN;
         default:
-                return e->unreadable || j->row_count == 0 ? PROVE_UNKNOWN : EXIT_FINE;
+                return e->unreadable || (!any && !any_plain_run(j)) ? PROVE_UNKNOWN : EXIT_FINE;
         }
+}
+
+/* What an exact multiple comes from: that many nodes of a path that is for one, or that many processes. */
+static const char *multiple_why(const struct row *r, unsigned n)
+{
+        bool per_node = r->path != PATH_NONE && r->nodes == n;
+
+        if (per_node && r->path == PATH_FLOCK)
+                return " (runs once per node: singleton flock is for one machine)";
+        if (per_node && r->path == PATH_DEDICATED)
+                return " (runs once per node: singleton dedicated is for one machine)";
+        if (per_node)
+                return " (runs once per node)";
+        return row_sources(r) >= n ? " (runs once per process)" : "";
 }
 
 void report_row_verdict(const struct row *r, char *ret, size_t room)
 {
         unsigned n = row_multiple(r);
         const char *failed = row_all_failed(r) ? ", every run failed" : "";
-        const char *why = n && row_sources(r) >= n ? " (runs once per process)" : "", *word;
+        const char *why = n ? multiple_why(r, n) : "", *word;
         bool any;
         enum verdict v = row_verdict(r, &any);
 
@@ -142,8 +165,8 @@ static void beside_print(FILE *out, const struct row *r)
                                r->manual == 1 ? "" : "s");
         if (r->away) {
                 span_text(r->away_from_ms, r->away_upto_ms, span);
-                (void) fprintf(out, "%s: not judged: %" PRIu64 " instant%s from %s: no node had the task then\n",
-                               r->task, r->away, r->away == 1 ? "" : "s", span);
+                (void) fprintf(out, "%s: not judged: %" PRIu64 " instant%s from %s: no node had the task then, or not "
+                                    "under %s\n", r->task, r->away, r->away == 1 ? "" : "s", span, columns_path(r->path));
         }
         if (!r->between)
                 return;

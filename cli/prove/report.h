@@ -12,7 +12,7 @@ struct judge;
 void report_table(FILE *out, const struct evidence *e, const struct judge *j, bool verbose);
 void report_json(struct buf *out, const struct evidence *e, const struct judge *j);
 
-/* The verdict over all in one word, "NOTHING" when nothing was due; and the exit code it has. */
+/* The verdict over all in one word, "NOTHING" when nothing was due, "NOT SINGLE" when only tasks under `none` were; and the exit code it has. */
 const char *report_verdict(const struct evidence *e, const struct judge *j);
 int report_exit(const struct evidence *e, const struct judge *j);
 

@@ -105,7 +105,7 @@ static void row_json(struct buf *b, const struct row *r)
                    ",\"missed\":%" PRIu64 ",\"running\":%" PRIu64 ",\"attempts\":%" PRIu64
                    ",\"processes\":%u",
                    r->unrun[UNRUN_DROPPED], r->unrun[UNRUN_SKIPPED], r->unrun[UNRUN_MISSED],
-                   r->finals[STATE_INTERRUPTED], r->finals[STATE_UNKNOWN] + r->unrun[UNRUN_UNSURE],
+                   r->finals[STATE_INTERRUPTED], row_unknown(r),
                    r->verdicts[VERDICT_DUPLICATE] + r->beside[VERDICT_DUPLICATE], r->verdicts[VERDICT_MISSED],
                    r->running, r->attempts, row_sources(r));
         buf_format(b,

@@ -172,14 +172,11 @@ static int time_check(struct judge *j, struct unit *u, struct row *row, const st
         return r;
 }
 
-static int end_check(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
+/* A run without an end, though nobody is left who could still tell one: whoever took the place of its process would
+ * have said that it was interrupted. */
+static bool is_unfinished(const struct judge *j, const struct occurrence *o)
 {
-        if (o->end_count > 0)
-                return 0;
-        if (j->evidence->processes[o->first.process]->ended)
-                return occurrence_finding(j, u, row, o, FINDING_UNFINISHED, "no line says how it ended");
-        row->running++;
-        return 0;
+        return o->end_count == 0 && j->evidence->processes[o->first.process]->ended;
 }
 
 static int duplicate_note(struct judge *j, const struct unit *u, const struct occurrence *o)
@@ -238,7 +235,8 @@ static int count_run(struct judge *j, const struct unit *u, struct row *row, con
 static int count_runs(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
 {
         bool twice = o->runs > 1 || o->two_fences;
-        enum verdict v = twice ? VERDICT_DUPLICATE : maybe_unseen(j, u, o) ? VERDICT_UNKNOWN : VERDICT_ONCE;
+        bool unsure = maybe_unseen(j, u, o) || is_unfinished(j, o);
+        enum verdict v = twice ? VERDICT_DUPLICATE : unsure ? VERDICT_UNKNOWN : VERDICT_ONCE;
         int r = count_run(j, u, row, o, &o->first);
 
         if (r == 0 && o->runs > 1)
@@ -246,6 +244,8 @@ static int count_runs(struct judge *j, struct unit *u, struct row *row, const st
         row->runs += o->runs;
         for (unsigned i = 0; i < o->end_count; i++)
                 row_end(row, &o->ends[i]);
+        row->unfinished += is_unfinished(j, o);
+        row->running += o->end_count == 0 && !is_unfinished(j, o);
         row->per_instant[o->runs < PER_INSTANT_MAX ? o->runs : PER_INSTANT_MAX]++;
         if (!unit_uncount(j, u, o->planned_ms)) {
                 row->beside[v]++;
@@ -264,9 +264,9 @@ static int count_beside(struct judge *j, struct unit *u, struct row *row, const 
         row->outside += o->manual ? 0 : o->runs;
         if (o->runs > 1 || o->two_fences)
                 row->beside[VERDICT_DUPLICATE]++;
-        else if (!o->manual && o->path != PATH_NONE && maybe_unseen(j, u, o))
+        else if (is_unfinished(j, o) || (!o->manual && maybe_unseen(j, u, o)))
                 row->beside[VERDICT_UNKNOWN]++;
-        if (u->plans->count > 0 || o->manual || o->path == PATH_NONE)
+        if (u->plans->count > 0 || o->manual)
                 return 0;
         if (!row->beside[VERDICT_UNKNOWN])
                 r = judge_note(j, "UNKNOWN %s: no log has a plan of it, so that nobody can say when it was due",
@@ -287,8 +287,8 @@ static int settle_run(struct judge *j, struct unit *u, struct row *row, const st
         }
         if (r == 0)
                 r = unit_neighbours(j, u, row, o);
-        if (r == 0)
-                r = end_check(j, u, row, o);
+        if (r == 0 && is_unfinished(j, o))
+                r = occurrence_finding(j, u, row, o, FINDING_UNFINISHED, "no line says how it ended");
         if (r < 0 || o->manual)
                 return r;
         r = fence_check(j, u, row, o);
@@ -326,6 +326,15 @@ static int settle_granted_twice(struct judge *j, struct unit *u, struct row *row
         return r < 0 || o->manual ? r : unit_cover(u, o->planned_ms, o->planned_ms);
 }
 
+/* It began before the oldest file that is left of its log: the run line went with the one before. */
+static bool is_of_gone_file(const struct judge *j, const struct occurrence *o)
+{
+        const struct process *p = j->evidence->processes[o->last_process];
+        const struct end *e = &o->ends[0];
+
+        return p->continues && e->t_us - e->run_us - ERROR_US < p->first_us;
+}
+
 /* Nothing ran: a final record explains it, unless it speaks of a run that has no line. */
 static int settle_no_run(struct judge *j, struct unit *u, struct row *row, const struct occurrence *o)
 {
@@ -339,9 +348,10 @@ static int settle_no_run(struct judge *j, struct unit *u, struct row *row, const
                 return j->evidence->processes[o->last_process]->stopped ? spans_cut(&u->done, o->planned_ms, o->planned_ms) : 0;
         bool orphan = !e->by_other && (e->state == STATE_SUCCEEDED ||
                                        (e->state == STATE_UNKNOWN && e->cause != CAUSE_BARRIER));
-        int r = orphan ? occurrence_finding(j, u, row, o, FINDING_ORPHAN, "finished, but no line says that it was started") : 0;
+        bool is_found = orphan && !is_of_gone_file(j, o);
+        int r = is_found ? occurrence_finding(j, u, row, o, FINDING_ORPHAN, "finished, but no line says that it was started") : 0;
         if (o->manual)
-                row->beside[VERDICT_UNKNOWN] += orphan;
+                row->beside[VERDICT_UNKNOWN] += is_found;
         if (r < 0 || o->manual)
                 return r;
         struct counted c = {

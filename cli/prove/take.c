@@ -142,6 +142,7 @@ int take_finish(struct taking *t)
                 .cause = cause > 0 && cause < CAUSE_COUNT_ ? (enum cause) cause : CAUSE_NONE,
                 .result = result > 0 && result < RESULT_COUNT_ ? (enum result) result : RESULT_NONE,
                 .by_other = record_has(t->r, FIELD_OF),
+                .t_us = t->r->t_us,
                 .run_us = record_number(t->r, FIELD_RUN_US),
         };
         if (t->path == PATH_NONE && !t->manual)

@@ -8,7 +8,7 @@
 #include "cli/prove/scan.h"
 
 const char *const verdict_names[] = { "ONCE", "EXPLAINED", "UNKNOWN", "MISSED", "DUPLICATE", NULL };
-const char *const unjudged_names[] = { "", "processes go on", "nobody tried: ledger down",
+const char *const unjudged_names[] = { "", "processes go on, or were killed with their master", "nobody tried: ledger down",
                                        "nobody tried: workers stopped or busy", NULL };
 const char *const finding_names[] = {
         "OVERLAP", "EARLY", "LATE", "ORPHAN", "UNFINISHED", "FENCE", "CROWD", "BACK", "SPLIT", "PHANTOM", NULL,
@@ -117,6 +117,11 @@ int row_source(struct row *r, size_t process)
         return 0;
 }
 
+bool row_has_source(const struct row *r, size_t process)
+{
+        return process / 64 < r->source_words && r->sources[process / 64] >> process % 64 & 1;
+}
+
 unsigned row_sources(const struct row *r)
 {
         unsigned n = 0;
@@ -139,10 +144,15 @@ unsigned row_multiple(const struct row *r)
         return most > 1 && r->per_instant[most] * 4 >= instants * 3 ? most : 0;
 }
 
+uint64_t row_unknown(const struct row *r)
+{
+        return r->finals[STATE_UNKNOWN] + r->unrun[UNRUN_UNSURE] + r->unfinished;
+}
+
 bool row_all_failed(const struct row *r)
 {
         return r->finals[STATE_FAILED] > 0 && !r->finals[STATE_SUCCEEDED] && !r->finals[STATE_INTERRUPTED] &&
-               !r->finals[STATE_UNKNOWN] && !r->running;
+               !row_unknown(r) && !r->running;
 }
 
 enum verdict row_verdict(const struct row *r, bool *ret_any)
@@ -150,9 +160,8 @@ enum verdict row_verdict(const struct row *r, bool *ret_any)
         *ret_any = false;
         for (unsigned v = 0; v < VERDICT_COUNT_; v++)
                 *ret_any |= r->verdicts[v] > 0 || r->beside[v] > 0;
-        for (unsigned v = VERDICT_DUPLICATE; v > VERDICT_EXPLAINED; v--)
+        for (unsigned v = VERDICT_DUPLICATE; v > VERDICT_ONCE; v--)
                 if (r->verdicts[v] || r->beside[v])
                         return (enum verdict) v;
-        return r->verdicts[VERDICT_ONCE] || !r->verdicts[VERDICT_EXPLAINED] ? VERDICT_ONCE
-                                                                            : VERDICT_EXPLAINED;
+        return VERDICT_ONCE;
 }

@@ -81,6 +81,7 @@ struct row {
         uint64_t failed_by[CAUSE_COUNT_];
         uint64_t given_up[CAUSE_COUNT_];   /* instants not run, by cause; not those that failed */
         uint64_t running;       /* not finished, and its process goes on */
+        uint64_t unfinished;    /* not finished, though its process has ended: nobody knows how */
         uint64_t crossing;      /* runs that went on while another of their unit did, which is counted already */
         uint64_t waited;        /* runs that were queued before: in no figure of lateness */
         int64_t wait_max_us;
@@ -107,6 +108,7 @@ struct row {
         int64_t late_max_us;
         uint64_t *sources;      /* owned bits by process index: who ran it */
         size_t source_words;
+        unsigned nodes;         /* of those who ran it; counted for an exact multiple */
 };
 
 struct row *row_new(const char *task, enum path path);
@@ -114,8 +116,12 @@ struct row *row_free(struct row *r);
 int row_when(struct row *r, const char *schedule);      /* 0 or -ENOMEM */
 int row_late(struct row *r, int64_t late_us);           /* 0 or -ENOMEM */
 int row_source(struct row *r, size_t process);          /* 0 or -ENOMEM */
+bool row_has_source(const struct row *r, size_t process);
 unsigned row_sources(const struct row *r);
 int64_t row_late_us(const struct row *r, double part);  /* 0.5: median; -1: no run */
+
+/* Due instants of which it is not known what became: whether they ran, or how the run ended. */
+uint64_t row_unknown(const struct row *r);
 
 /* n > 1 when three instants in four had exactly n runs; else 0. Starts and deaths of processes disturb a few.
  */
@@ -124,7 +130,7 @@ unsigned row_multiple(const struct row *r);
 /* True when it was to run, and every attempt that came to an end failed. */
 bool row_all_failed(const struct row *r);
 
-/* The worst of the task's verdicts; EXPLAINED only when nothing ran. `*ret_any` false: nothing was due. */
+/* The worst of the task's verdicts. `*ret_any` false: nothing was due. */
 enum verdict row_verdict(const struct row *r, bool *ret_any);
 
 #endif

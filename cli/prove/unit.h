@@ -20,7 +20,7 @@ struct end {
         enum cause cause;
         enum result result;
         bool by_other;                   /* told in place of a dead process */
-        int64_t run_us;
+        int64_t t_us, run_us;            /* t_us: of its line */
 };
 
 /* Clocks of two nodes, and a line's time against its effect, may differ by this much. */
@@ -63,6 +63,7 @@ struct interval {
 
 struct unit {
         char *task, *key;                /* owned */
+        bool plain;                      /* under `none`: each process by itself */
         unsigned shard;
         struct plans *plans;             /* borrowed from the evidence; may be empty */
         struct occurrence *open;         /* owned, by planned instant */

@@ -8,6 +8,7 @@
 #include "cli/prove/scan.h"
 #include "common/cleanup.h"
 #include "common/record/chain.h"
+#include "common/record/ids.h"
 
 struct verifier {
         struct evidence *e;
@@ -112,8 +113,10 @@ static int on_plan(struct verifier *v, const struct record *r)
         _cleanup_(freep) char *key = text_copy(record_text(r, FIELD_KEY));
         if (!task || !key)
                 return -ENOMEM;
-        struct plans *plans = *task ? evidence_plans(v->e, task, key) : NULL;
-        if (*task && !plans)
+        bool plain = text_is(record_text(r, FIELD_PATH), path_names[PATH_NONE]);
+        bool named = *task && strlen(task) <= TASK_NAME_MAX && strlen(key) < NODE_ID_MAX;
+        struct plans *plans = named ? evidence_plans(v->e, task, key, plain) : NULL;
+        if (named && !plans)
                 return -ENOMEM;
         v->p->led = true;
         if (v->p->led_from_us == FOREVER_US)

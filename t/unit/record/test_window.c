@@ -194,10 +194,14 @@ static void a_node_that_comes_later_has_missed_nothing(void **state)
             "\"task\":\"all\",\"key\":\"n2\",\"path\":\"redis\",\"schedule\":\"every 1s\","
             "\"grace\":-1,\"misfire\":\"skip\",\"scope\":\"all\",\"shards\":1,\"enabled\":true,\"rev\":1,"
             "\"valid_from\":%lld", (long long) BASE_MS);
-        for (int i = 8; i <= 10; i++)
+        for (int i = 8; i <= 10; i++) {
                 say(w, i * 1000 + 1, "run",
                     "\"task\":\"all\",\"key\":\"n2\",\"shard\":0,\"planned\":%lld,\"by\":\"schedule\","
                     "\"path\":\"redis\",\"fence\":\"%d\"", (long long) (BASE_MS + i * 1000), i);
+                say(w, i * 1000 + 2, "finish",
+                    "\"task\":\"all\",\"key\":\"n2\",\"shard\":0,\"planned\":%lld,\"by\":\"schedule\","
+                    "\"state\":\"succeeded\",\"result\":\"done\",\"run_us\":900", (long long) (BASE_MS + i * 1000));
+        }
         say_stop(w, 10600, 10500, true);
         say_gone(m, 10700, w, 0);
         all_stop(s);
