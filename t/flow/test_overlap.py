@@ -164,6 +164,21 @@ def test_the_death_of_the_running_worker_loses_nothing_that_waits(node, sink, ga
     assert fences == sorted(set(fences))
 
 
+@pytest.mark.parametrize("path", kit.PATHS_LOCAL)
+def test_what_waits_is_found_by_siblings_when_nothing_else_comes(node, sink, gate, redis, path):
+    rare = gated(sink, path, every="1h", misfire={"policy": "catch_up", "limit": 4, "lookback": "12h"})
+    n = node(config(redis, [rare]))
+    n.start()
+    first = kit.wait_until(lambda: n.runs(path), 10, "a run")[0]
+    waited = kit.wait_until(lambda: len(queued(n, path)) == 3 and queued(n, path), 10, "three wait")
+    os.kill(worker_of(first), signal.SIGKILL)
+    gate.open.set()
+    kit.wait_until(lambda: set(waited) <= set(sink.by_instant(path)), 10, "all that waited has run")
+    assert n.stop() == 0, n.text()
+    assert set(sink.by_instant(path).values()) == {1}
+    assert [l["planned"] for l in n.runs(path)][:4] == [first["planned"], *waited]
+
+
 @pytest.mark.parametrize("path", LEDGER_PATHS)
 def test_what_waits_outlives_a_restart(node, sink, gate, redis, path):
     n = node(config(redis, [gated(sink, path)], drain_timeout="1s"))
