@@ -12,8 +12,8 @@ pytestmark = pytest.mark.fault_points
 
 EVERY_MS = 200
 
-# Which passage of a point is behind the first hand-over. A run is granted, started and recorded once; the claims of what
-# is due meanwhile are sent between these steps.
+# Which passage of a point is behind the first hand-over. A run is granted, started and recorded once; the claims of
+# what is due meanwhile are sent between these steps.
 POINTS = {"finished-not-recorded": 2, "recorded": 2, "granted": 3, "line-written": 3, "attempt-sent": 6}
 
 
