@@ -3,13 +3,16 @@ tests one promise and gives back what breaks it. The names I1 to I8:
   I1 one start per occurrence            I5 each due instant decided once, no gap in between
   I2 no overlap of runs of a unit        I6 what was cut is said to be; nothing vanishes
   I3 fences rise                         I7 no start before its instant
-  I4 a cursor never goes back            I8 the run line stands before the effect"""
+  I4 a cursor never goes back            I8 the run line stands before the effect
+policies.py has those of queues and windows."""
 import collections
 import datetime
 import random
 import re
 import shutil
 
+import grid
+import policies
 import witness
 from redis_wire import Wire
 
@@ -47,6 +50,9 @@ class Case:
             units[self.unit_of(line)].append(line)
         return units
 
+    def intervals(self, runs):
+        return intervals(self, runs)
+
     def may_lose_lease(self, task):
         """Runs of before a restart of Redis, or of a worker that stands still longer than its lease, may go on
         beside the next: there only a sink that compares fences is safe."""
@@ -76,11 +82,11 @@ def read_redis(port, tasks):
                                 "fence": int(f["fence"]) if f.get("fence") else None, "store": "redis"})
         for key in redis("KEYS", "onced:{chaos:default}:o:*"):
             h = redis.hash(key)
-            if h.get("state") == "running":
+            if h.get("state") in ("running", "queued"):
                 records.append({"id": 0, "task": h["task"], "scope": h["scope"], "shard": int(h["shard"]),
                                 "planned": int(h["planned"]), "last": int(h["planned"]), "count": 1, "occ": key[-64:],
-                                "trig": h["trig"], "owner": h["owner"], "state": "running", "cause": "",
-                                "fence": int(h["fence"]), "store": "redis"})
+                                "trig": h["trig"], "owner": h["owner"], "state": h["state"], "cause": "",
+                                "fence": int(h["fence"]) if h.get("fence") else None, "store": "redis"})
     # An occurrence that the store had to call unknown is told again by the owner that knows better.
     last = {r["occ"]: r for r in records if r["occ"]}
     return [r for r in records if not r["occ"] or r is last[r["occ"]] or (r["state"], r["cause"]) != ("unknown", "barrier")]
@@ -142,7 +148,8 @@ def fences_rise(c):
         for fence, n in collections.Counter(r["fence"] for r in granted).items():
             if n > 1:
                 yield f"I3: fence {fence} was given {n} times by {store}"
-    for a, b in pairs([r for r in c.records if r["store"] == "local" and r["fence"]]):
+    # A record is as old as its decision; what waited was given its fence when it was started.
+    for a, b in pairs([r for r in c.records if r["store"] == "local" and r["fence"] and c.tasks[r["task"]]["overlap"] != "queue"]):
         if b["fence"] <= a["fence"]:
             yield f"I3: fence {b['fence']} of {b['task']} {b['planned']} after {a['fence']} of {a['task']} {a['planned']}"
     for unit, runs in c.runs_by_unit().items():
@@ -164,9 +171,9 @@ def cursors_rise(c):
         yield "I4: " + text
 
 
-def on_grid(record, every):
+def on_grid(record, task):
     first, last = record["planned"], record["last"]
-    return first % every == 0 and last % every == 0 and (last - first) // every + 1 == record["count"]
+    return grid.is_due(task, first) and grid.is_due(task, last) and grid.count(task, first, last) == record["count"]
 
 
 def covered(c):
@@ -177,15 +184,15 @@ def covered(c):
         if c.tasks[unit[0]]["path"] != "redis" and unit not in units and cursor > c.rig.eye.first.get(unit, cursor):
             yield f"I5: {unit} has a cursor that moved and no record"
     for unit, records in units.items():
-        every = c.tasks[unit[0]]["every_ms"]
+        task = c.tasks[unit[0]]
         records.sort(key=lambda r: (r["planned"], r["last"]))
         for r in records:
-            if not on_grid(r, every):
+            if not on_grid(r, task):
                 yield f"I5: {unit} has a record off the grid: {r['planned']}..{r['last']} x{r['count']}"
         for a, b in pairs(records):
             if b["planned"] <= a["last"]:
                 yield f"I5: {unit} decided {b['planned']} twice: {a['state']} {a['cause']}, {b['state']} {b['cause']}"
-            elif b["planned"] != a["last"] + every:
+            elif b["planned"] != grid.after(task, a["last"]):
                 yield f"I5: {unit} has nothing between {a['last']} and {b['planned']}"
         cursor = c.cursors.get(unit)
         if cursor is not None and records[0]["store"] == "local" and cursor != records[-1]["last"]:
@@ -210,7 +217,7 @@ def alive(c):
 
 def cut_is_said(c):
     for r in c.records:
-        if r["state"] in ("running", "queued"):
+        if r["state"] == "running":
             yield f"I6: {r['task']} {r['planned']} is {r['state']} after the end ({r['trig']})"
     for run in c.runs:
         records = c.by_occ[run["occ"]]
@@ -241,6 +248,8 @@ def said_in_logs(c):
     ran = {l["occ"] for l in c.runs}
     for r in c.records:
         unit = r["task"], r["scope"], r["shard"]
+        if r["state"] == "queued":
+            continue   # who starts it will say so
         if r["occ"] and r["fence"]:
             unheard = r["state"] == "interrupted" or r["occ"] not in ran
             if unheard and r["occ"] not in ended:
@@ -306,7 +315,7 @@ def clean_words(c):
 
 
 PROMISES = (one_start, no_overlap, fences_rise, cursors_rise, covered, alive, cut_is_said, said_in_logs, not_early, line_first,
-            old_leaders_are_refused, clean_words)
+            old_leaders_are_refused, *policies.PROMISES, clean_words)
 
 
 def judge(case, proof):

@@ -21,6 +21,12 @@ POINTS = ("attempt-sent", "answered", "lock-taken", "granted", "line-written", "
           "recorded", "claim-held", "commit-held", "turn-end", "led")
 
 
+# Seconds of a minute, in words and as they are; none stays away for more than four.
+CRONS = (("* * * * * *", range(60)), ("*/2 * * * * *", range(0, 60, 2)), ("*/3 * * * * *", range(0, 60, 3)),
+         ("0-59/4,1,30 * * * * *", sorted({*range(0, 60, 4), 1, 30})), ("5-55,57,59,0-4/3 * * * * *", [0, 3, *range(5, 56), 57, 59]))
+ZONES = ("UTC", "Europe/Berlin", "America/St_Johns", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia")
+
+
 @dataclasses.dataclass
 class Fault:
     at: float
@@ -72,6 +78,29 @@ def draw_task(r, number, redis):
     return task
 
 
+def draw_time(r, task):
+    """Cron, queues and catching up are drawn beside the rest, so that a seed of before still means its faults."""
+    if r.random() < 0.25:
+        text, seconds = r.choice(CRONS)
+        gap = max(b - a for a, b in zip(seconds, [*seconds[1:], seconds[0] + 60]))
+        task |= {"cron": text, "seconds": tuple(seconds), "tz": r.choice(ZONES), "every_ms": gap * 1000}
+    if task["overlap"] == "drop" and r.random() < 0.3:
+        task |= {"overlap": "queue", "queue_limit": r.choice((1, 2, 3, 10, 100))}
+    if r.random() < 0.25:
+        task |= {"limit": r.choice((1, 3, 10) if task["runner"] == "exec" else (1, 3, 20, 200)),
+                 "lookback_ms": r.choice((1000, 5000, 3600000)), "first": r.choice(("window", "next"))}
+        if task["overlap"] == "drop" and r.random() < 0.7:
+            task |= {"overlap": "queue", "queue_limit": r.choice((2, task["limit"]))}
+    return task
+
+
+def draw_held_take(r, tasks, env):
+    if r.random() < 0.15 and any(t["overlap"] == "queue" and t["path"] != "redis" for t in tasks):
+        more = f"take-held:{r.choice(('kill', 'stop', 'sleep=50'))}@{r.randint(2, 20)}"
+        env["ONCED_FAULT"] = f"{env['ONCED_FAULT']},{more}" if "ONCED_FAULT" in env else more
+    return env
+
+
 def thin_out(tasks):
     """Two cores of a machine that others use too: what would only make everything late is left out."""
     kept, starts, commands = [], 0, 0
@@ -119,8 +148,10 @@ def draw(seed, short=False):
     kinds = {**FAULTS, **(REDIS_FAULTS if redis else {})}
     faults = sorted((draw_fault(r, kinds, active) for _ in range(r.randint(2, 5) if short else r.randint(4, 14))),
                     key=lambda f: f.at)
-    plan = Plan(seed, r.randint(2, 6), active, redis, any(f.kind.startswith("full_") for f in faults), draw_env(r), tasks,
-                faults)
+    workers, env, beside = r.randint(2, 6), draw_env(r), random.Random(f"time {seed}")
+    tasks = [draw_time(beside, t) for t in tasks]
+    plan = Plan(seed, workers, active, redis, any(f.kind.startswith("full_") for f in faults),
+                draw_held_take(beside, tasks, env), tasks, faults)
     if "redis_restart" in plan.kinds:
         # After a restart nothing is granted for as long as a lease of before could live.
         for t in tasks:

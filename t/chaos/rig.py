@@ -15,6 +15,7 @@ import time
 
 import draw
 import kit
+import policies
 import witness
 from redis_wire import Wire
 
@@ -51,6 +52,7 @@ class Rig:
         self.events, self.order = [], itertools.count()
         self.story, self.wrong, self.stopped, self.keepers_killed = [], [], set(), set()
         self.mounts, self.lock_fd, self.down = [], -1, False
+        self.boot_to_wall_ns = time.time_ns() - witness.boottime_ns()
         self.deposed = []     # (owner's pid, fence at that moment)
         self.control = Control(self.folder / "control")
         for name in ("state", "log"):
@@ -87,11 +89,20 @@ class Rig:
         return got
 
     def task(self, t):
-        one = {"name": t["name"], "every": f"{t['every_ms']}ms", "singleton": t["path"], "timeout": f"{t['timeout_ms']}ms",
-               "shards": t["shards"], "overlap": "drop"}
+        one = {"name": t["name"], "singleton": t["path"], "timeout": f"{t['timeout_ms']}ms", "shards": t["shards"],
+               "overlap": "drop"}
+        if "cron" in t:
+            one |= {"cron": t["cron"], "tz": t["tz"]}
+        else:
+            one["every"] = f"{t['every_ms']}ms"
         if t["overlap"] == "concurrent":
             one["overlap"] = {"policy": "concurrent", "max_running": t["max_running"]}
-        if "grace_ms" in t:
+        elif t["overlap"] == "queue":
+            one["overlap"] = {"policy": "queue", "queue_limit": t["queue_limit"]}
+        if "limit" in t:
+            one["misfire"] = {"policy": "catch_up", "limit": t["limit"], "lookback": f"{t['lookback_ms']}ms"}
+            one["first"] = t["first"]
+        elif "grace_ms" in t:
             one["misfire"] = {"policy": "skip", "grace": f"{t['grace_ms']}ms"}
         if t["scope_all"]:
             one["scope"] = "all"
@@ -163,7 +174,7 @@ class Rig:
             time.sleep(0.05)
         if len(self.node.workers()) < self.plan.workers and not self.goes_on_killing():
             self.wrong.append(f"{SETTLE_SECONDS} s after the last fault only {len(self.node.workers())} workers")
-        calm = 1.5 + max(t["every_ms"] for t in self.plan.tasks) / 1000
+        calm = 1.5 + policies.STANDSTILL_MS / 1000 * any(t["overlap"] == "queue" for t in self.plan.tasks) + max(t["every_ms"] for t in self.plan.tasks) / 1000
         if "redis_restart" in self.plan.kinds:
             calm += 3
         time.sleep(calm)
@@ -174,7 +185,7 @@ class Rig:
 
     def stop(self):
         self.mind_master()
-        self.stopped_at = time.time_ns() // 1000000
+        self.stopped_at, self.stopped_b = time.time_ns() // 1000000, witness.boottime_ns()
         try:
             code = self.node.stop(seconds=60)
         except subprocess.TimeoutExpired:
