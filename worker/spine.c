@@ -224,9 +224,11 @@ void spine_ceased(const struct spine *s, const struct job *jobs, size_t count, s
 
                 for (unsigned k = 0; has_a_part(s, j) && k < j->unit_count; k++) {
                         const struct unit *u = &j->units[k];
-                        struct instant from = u->registered ? u->cursor : s->began;
 
-                        if (schedule_next(&j->task->schedule, from, &next) == 0 && next.ms < ceased->ms)
+                        /* Of one that got no cursor in this life it is not even known how far the one before came. */
+                        if (!u->registered)
+                                *ceased = (struct instant) { 0 };
+                        else if (schedule_next(&j->task->schedule, u->cursor, &next) == 0 && next.ms < ceased->ms)
                                 *ceased = next;
                 }
         }
