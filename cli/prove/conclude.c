@@ -92,7 +92,7 @@ static int without_stop(struct evidence *e, const struct process *p)
 {
         if (evidence_trouble(e, "%s: it ended in good order, but its log lacks the stop line", p->name) < 0)
                 return -ENOMEM;
-        return evidence_blind_add(e, p->last_us, p->gone_us, p->node);
+        return evidence_blind_add(e, p->last_us > p->born_us ? p->last_us : p->born_us, p->gone_us, p->node);
 }
 
 static int without_roster(struct evidence *e, const struct process *p, bool any_roster)

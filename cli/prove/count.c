@@ -49,31 +49,92 @@ static bool touching(int64_t after, int64_t before, const void *arg)
         return before - after <= 1;
 }
 
+/* Instants in (after, upto], and those of them of which lines may be wanting. */
+struct part {
+        int64_t after_ms, upto_ms, grace_ms;
+        struct spans dark;      /* to be done by who made it */
+};
+
+static struct part part_of(const struct unit *u, int64_t after_ms, int64_t upto_ms)
+{
+        const struct plan *plan = plans_at(u->plans, (struct instant) { upto_ms });
+
+        return (struct part) { .after_ms = after_ms, .upto_ms = upto_ms, .grace_ms = unit_grace_ms(u, plan, upto_ms) };
+}
+
+/* Lines of [from, to] may be wanting. 0 or -ENOMEM. */
+static int part_darken(struct part *p, int64_t from_us, int64_t to_us)
+{
+        int64_t from = from_us / 1000 - p->grace_ms - ERROR_MS, to = to_us / 1000 + ERROR_MS;
+
+        if (from <= p->after_ms)
+                from = p->after_ms + 1;
+        if (to > p->upto_ms)
+                to = p->upto_ms;
+        return from <= to ? spans_add(&p->dark, from, to, touching, NULL) : 0;
+}
+
+static uint64_t part_dark(const struct part *p, const struct unit *u)
+{
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < p->dark.count; i++)
+                sum += unit_instants(u, p->dark.list[i].first - 1, p->dark.list[i].last);
+        return sum;
+}
+
+/* That something may have run unseen. */
+static int part_unseen(struct part *p, const struct judge *j, const struct unit *u)
+{
+        const struct evidence *e = j->evidence;
+        int r = 0;
+
+        for (size_t i = 0; i < e->blind_count && r == 0; i++) {
+                const struct blind *b = &e->blinds[i];
+                if (!*u->key || !b->node || strcmp(b->node, u->key) == 0)
+                        r = part_darken(p, b->from_us, b->to_us);
+        }
+        return r;
+}
+
+/* That a record of what did not run may have gone with its process. */
+static int part_untold(struct part *p, const struct judge *j, const struct unit *u)
+{
+        const struct evidence *e = j->evidence;
+        int r = 0;
+
+        for (size_t i = 0; i < e->process_count && r == 0; i++) {
+                const struct process *of = e->processes[i];
+                if (evidence_silent(of, u->key))
+                        r = part_darken(p, of->last_us, of->ended_us);
+        }
+        return r;
+}
+
 /* Instants in (after, upto] that may have been run unseen. */
 static int count_unseen(const struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms,
                         uint64_t *ret)
 {
-        const struct evidence *e = j->evidence;
-        const struct plan *plan = plans_at(u->plans, (struct instant) { upto_ms });
-        int64_t grace = unit_grace_ms(u, plan, upto_ms);
-        struct spans unseen = { 0 };
-        int r = 0;
+        struct part p = part_of(u, after_ms, upto_ms);
+        int r = part_unseen(&p, j, u);
 
-        *ret = 0;
-        for (size_t i = 0; i < e->blind_count && r == 0; i++) {
-                const struct blind *b = &e->blinds[i];
-                int64_t from = b->from_us / 1000 - grace - ERROR_MS, to = b->to_us / 1000 + ERROR_MS;
+        *ret = part_dark(&p, u);
+        spans_done(&p.dark);
+        return r;
+}
 
-                if (from <= after_ms)
-                        from = after_ms + 1;
-                if (to > upto_ms)
-                        to = upto_ms;
-                if (from <= to && (!*u->key || !b->node || strcmp(b->node, u->key) == 0))
-                        r = spans_add(&unseen, from, to, touching, NULL);
-        }
-        for (size_t i = 0; i < unseen.count; i++)
-                *ret += unit_instants(u, unseen.list[i].first - 1, unseen.list[i].last);
-        spans_done(&unseen);
+/* Those, and the ones whose records may be lost. */
+static int count_unsure(const struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms,
+                        uint64_t *ret_unseen, uint64_t *ret_unsure)
+{
+        struct part p = part_of(u, after_ms, upto_ms);
+        int r = part_unseen(&p, j, u);
+
+        *ret_unseen = part_dark(&p, u);
+        if (r == 0)
+                r = part_untold(&p, j, u);
+        *ret_unsure = part_dark(&p, u);
+        spans_done(&p.dark);
         return r;
 }
 
@@ -95,18 +156,24 @@ static void count_unrun(struct row *row, enum unrun unrun, enum cause cause, int
 static int count_as(struct judge *j, struct unit *u, struct row *row, int64_t after_ms, int64_t upto_ms,
                     enum verdict v)
 {
-        uint64_t all = unit_instants(u, after_ms, upto_ms), unseen;
+        uint64_t all = unit_instants(u, after_ms, upto_ms), unseen, unsure;
 
         if (all == 0)
                 return 0;
-        int r = count_unseen(j, u, after_ms, upto_ms, &unseen);
+        int r = count_unsure(j, u, after_ms, upto_ms, &unseen, &unsure);
         if (r < 0)
                 return r;
-        uint64_t unsure = v == VERDICT_UNKNOWN ? all : unseen;
+        if (v == VERDICT_UNKNOWN) {
+                row->verdicts[VERDICT_UNKNOWN] += all;
+                row->unrun[UNRUN_UNSURE] += all;
+                return all > unseen ? unit_unexplained(j, u, after_ms, upto_ms, all - unseen, WHY_STRANGER) : 0;
+        }
         row->verdicts[VERDICT_UNKNOWN] += unsure;
         row->unrun[UNRUN_UNSURE] += unsure;
         row->verdicts[VERDICT_MISSED] += all - unsure;
-        return all > unseen ? unit_unexplained(j, u, after_ms, upto_ms, all - unseen, v) : 0;
+        if (unsure > unseen)
+                r = unit_unexplained(j, u, after_ms, upto_ms, unsure - unseen, WHY_LOST);
+        return r == 0 && all > unsure ? unit_unexplained(j, u, after_ms, upto_ms, all - unsure, WHY_NOT_SAID) : r;
 }
 
 /* What no line here tells of, but that it was decided: whoever did it, or tells of it later, has no log here. All

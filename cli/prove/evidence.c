@@ -312,6 +312,15 @@ bool evidence_died(const struct evidence *e, int64_t from_us, int64_t to_us)
         return false;
 }
 
+/* Who is at work writes more often than that, once something is due. */
+#define SILENT_US (2 * 1000000LL)
+
+bool evidence_silent(const struct process *p, const char *key)
+{
+        return (p->kind == PROCESS_WORKER || p->kind == PROCESS_ALONE) && p->last_us != -FOREVER_US && p->ended &&
+               !p->stopped && p->ended_us - p->last_us > SILENT_US && (!*key || strcmp(p->node, key) == 0);
+}
+
 int64_t evidence_blind_end_us(const struct evidence *e, const char *key)
 {
         int64_t end = -FOREVER_US;

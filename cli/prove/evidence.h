@@ -143,6 +143,10 @@ bool evidence_goes_on(const struct evidence *e, const char *key);
 /* True when a run for `key` may have been started unseen within [from, to]. */
 bool evidence_blind(const struct evidence *e, const char *key, int64_t from_us, int64_t to_us);
 
+/* True when `p` ran tasks of `key` and ended without a stop line, a while after its last line: lines that it could not
+ * write, as on a full disk, went with it. What ran has a line all the same, since without one nothing is started. */
+bool evidence_silent(const struct process *p, const char *key);
+
 /* The end of the last stretch in which a run for `key` may have been started unseen; -FOREVER_US: there is none. */
 int64_t evidence_blind_end_us(const struct evidence *e, const char *key);
 

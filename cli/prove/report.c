@@ -177,9 +177,13 @@ static void beside_print(FILE *out, const struct row *r)
 
 #define TASKS_NAMED 5
 
-/* The names of tasks that one line is about, one after the other; then how many more there are. */
-static void name_print(FILE *out, const struct row *r, size_t *count)
+/* The names of tasks that one line is about, one after the other; then how many more there are. Rows of one task, of
+ * several paths, stand together. */
+static void name_print(FILE *out, const struct row *r, const char **last, size_t *count)
 {
+        if (*last && strcmp(*last, r->task) == 0)
+                return;
+        *last = r->task;
         if ((*count)++ < TASKS_NAMED)
                 (void) fprintf(out, "%s%s", *count > 1 ? ", " : "", r->task);
 }
@@ -195,6 +199,7 @@ static void unjudged_print(FILE *out, const struct judge *j, enum unjudged why)
 {
         int64_t from = INT64_MAX, upto = INT64_MIN;
         char span[2 * STAMP_TEXT + 8];
+        const char *last = NULL;
         size_t count = 0;
 
         for (size_t i = 0; i < j->row_count; i++) {
@@ -203,7 +208,7 @@ static void unjudged_print(FILE *out, const struct judge *j, enum unjudged why)
                         continue;
                 from = r->unjudged_from_ms < from ? r->unjudged_from_ms : from;
                 upto = r->unjudged_upto_ms > upto ? r->unjudged_upto_ms : upto;
-                name_print(out, r, &count);
+                name_print(out, r, &last, &count);
         }
         if (count == 0)
                 return;
@@ -216,12 +221,13 @@ static void unjudged_print(FILE *out, const struct judge *j, enum unjudged why)
 /* Nearly every first start has some: instants within the grace of it are run, and come before the plan. */
 static void outside_print(FILE *out, const struct judge *j)
 {
+        const char *last = NULL;
         uint64_t runs = 0;
         size_t count = 0;
 
         for (size_t i = 0; i < j->row_count; i++) {
                 if (j->rows[i]->outside)
-                        name_print(out, j->rows[i], &count);
+                        name_print(out, j->rows[i], &last, &count);
                 runs += j->rows[i]->outside;
         }
         if (count == 0)

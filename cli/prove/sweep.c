@@ -11,10 +11,16 @@
 /* Its last lines and its death may lie so far apart. */
 #define OWED_US (5 * 1000000LL)
 
+static const char *const why_texts[] = {
+        [WHY_NOT_SAID] = "nothing says why",
+        [WHY_STRANGER] = "decided by a process whose log is not here",
+        [WHY_LOST] = "the last lines of a process that ended without its stop line may be lost",
+};
+
 int unit_unexplained(struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms, uint64_t count,
-                     enum verdict v)
+                     enum why_unexplained why)
 {
-        const char *what = v == VERDICT_MISSED ? "nothing says why" : "decided by a process whose log is not here";
+        enum verdict v = why == WHY_NOT_SAID ? VERDICT_MISSED : VERDICT_UNKNOWN;
         struct instant first;
         char first_text[STAMP_TEXT], last_text[STAMP_TEXT];
 
@@ -24,10 +30,10 @@ int unit_unexplained(struct judge *j, const struct unit *u, int64_t after_ms, in
         instant_text((struct instant) { upto_ms }, last_text);
         if (count == 1)
                 return judge_note(j, "%s %s %s: %s%s", verdict_names[v], u->task, first_text,
-                                  v == VERDICT_MISSED ? "nobody ran it, and " : "", what);
+                                  v == VERDICT_MISSED ? "nobody ran it, and " : "", why_texts[why]);
         return judge_note(j, "%s %s: %llu instants from %s to %s%s%s", verdict_names[v], u->task,
                           (unsigned long long) count, first_text, last_text, v == VERDICT_MISSED ? ", and " : ": ",
-                          what);
+                          why_texts[why]);
 }
 
 /* A process that died may owe the lines of what it decided last; else it was no process of those here. */
@@ -145,7 +151,7 @@ static void away(const struct judge *j, struct unit *u, struct row *row, size_t 
         bool newest = i + 1 == u->plans->count;
         struct instant from = plan->until, to = { j->evidence->to_us / 1000 };
 
-        if (from.ms == INT64_MAX || plans_restart(u->plans, i))
+        if (u->plain || from.ms == INT64_MAX || plans_restart(u->plans, i))
                 return;
         if (!newest && to.ms > plan[1].valid_from.ms)
                 to = plan[1].valid_from;

@@ -159,8 +159,13 @@ bool unit_empty_between(int64_t after_ms, int64_t before_ms, const void *unit);
 
 /* sweep.c */
 /* Names `count` instants in (after, upto] of which no line says what became of them. */
+enum why_unexplained {
+        WHY_NOT_SAID,           /* missed */
+        WHY_STRANGER,           /* somebody decided it whose log is not here */
+        WHY_LOST,               /* lines may have gone with a process that was killed */
+};
 int unit_unexplained(struct judge *j, const struct unit *u, int64_t after_ms, int64_t upto_ms, uint64_t count,
-                     enum verdict v);
+                     enum why_unexplained why);
 /* True when somebody whose log is not here decides instants of this unit's group. */
 bool unit_has_strangers(const struct judge *j, const struct unit *u);
 int unit_sweep(struct judge *j, struct unit *u);

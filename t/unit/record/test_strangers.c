@@ -101,6 +101,7 @@ static void a_death_here_is_no_stranger(void **state)
         struct author *third = author_of(&s->book, "n1", "2", 103, "worker", 12);
         say_born(s->master, 7, third);
         say_attempt(third, 3002, "mail", "redis", 3000, "done", 0);
+        say_attempt(third, 3902, "mail", "redis", 3000, "done", 0);
         say_gone(s->master, 5003, third, 9);
         all_stop(s);
 
