@@ -50,15 +50,40 @@ static void lock_close(struct claim *c)
 static void lock_late(struct claimer *cr, struct claim *c)
 {
         if (c->lock_fd < 0)
-                c->lock_fd = runlock_take(cr->options->config->run_dir, c->unit);
+                c->lock_fd = runlock_take(cr->options->config->run_dir, c->unit, NULL);
         if (c->lock_fd < 0)
                 c->lock_fd = -1;
+}
+
+/* Answers by which this claim decided the instant, for all. */
+static bool is_decided(enum outcome out)
+{
+        return out == OUTCOME_GRANTED || out == OUTCOME_DECIDED || out == OUTCOME_QUEUED;
+}
+
+/* An older instant that waited in the queue is no news. */
+static void note(const struct claimer *cr, const struct claim *c)
+{
+        if (c->lock_fd >= 0 && !c->take && is_decided(c->answer.outcome))
+                runlock_write(c->lock_fd, &(struct runlock_note) { c->planned, cr->options->life });
+}
+
+static bool is_noted(const struct claimer *cr, const struct claim *c, const struct runlock_note *n)
+{
+        return !c->take && n->life == cr->options->life && n->decided.ms == c->planned.ms;
+}
+
+static void end_done(struct claim *c)
+{
+        c->answer.cursor = c->planned;
+        ask_end(c, OUTCOME_DONE, "");
 }
 
 static void on_answered(struct claim *c)
 {
         struct claimer *cr = c->unit->of->claimer;
 
+        note(cr, c);
         if (c->answer.outcome != OUTCOME_GRANTED || c->unit->of->task->overlap.policy == OVERLAP_CONCURRENT)
                 lock_close(c);
         else
@@ -95,12 +120,19 @@ static void on_looked(struct ledger_call *call)
 
 static void look(struct claim *c)
 {
+        struct claimer *cr = c->unit->of->claimer;
         struct ledger_call *call = &c->call;
+        struct runlock_note noted;
 
+        runlock_read(cr->options->config->run_dir, c->unit, &noted);
+        if (is_noted(cr, c, &noted)) {
+                end_done(c);
+                return;
+        }
         *call = (struct ledger_call) { .op = LEDGER_PEEK, .done = on_looked, .arg = c };
         call->in.peek.unit = unit_key(c->unit);
         c->in_flight = true;
-        ledger_send(c->unit->of->claimer->ledger, call);
+        ledger_send(cr->ledger, call);
 }
 
 static void end_lost(struct claim *c)
@@ -135,9 +167,14 @@ static void try_lock(struct claimer *cr, struct claim *c)
 {
         struct flock_claimer *fc = container_of(cr, struct flock_claimer, base);
 
-        int fd = runlock_take(cr->options->config->run_dir, c->unit);
-        if (fd >= 0) {
+        struct runlock_note noted = { 0 };
+
+        int fd = runlock_take(cr->options->config->run_dir, c->unit, &noted);
+        if (fd >= 0)
                 c->lock_fd = fd;
+        if (is_noted(cr, c, &noted)) {
+                ask_wait(cr, c, 0, end_done);
+        } else if (fd >= 0) {
                 fault_point("lock-taken");
                 ask_ledger(cr, c);
         } else if (fd == -EWOULDBLOCK && c->unit->running > 0) {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/file.h"
@@ -62,7 +63,13 @@ static int lock_open(const char *run_dir, const char *path)
         return fd < 0 ? -errno : fd;
 }
 
-int runlock_take(const char *run_dir, struct unit *u)
+static void note_read(int fd, struct runlock_note *ret)
+{
+        if (pread(fd, ret, sizeof(*ret), 0) != sizeof(*ret))
+                *ret = (struct runlock_note) { 0 };
+}
+
+int runlock_take(const char *run_dir, struct unit *u, struct runlock_note *ret)
 {
         char path[PATH_MAX];
         int r = lock_path(run_dir, u, path);
@@ -73,10 +80,29 @@ int runlock_take(const char *run_dir, struct unit *u)
                 _cleanup_(closep) int fd = lock_open(run_dir, path);
                 if (fd < 0)
                         return fd;
-                if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-                        return -errno;
+                int error = flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+                if (ret && (error == 0 || error == -EWOULDBLOCK))
+                        note_read(fd, ret);
+                if (error < 0)
+                        return error;
                 if (is_still_named(fd, path))
                         return TAKE_FD(fd);
         }
         return -ESTALE;
+}
+
+void runlock_write(int fd, const struct runlock_note *note)
+{
+        /* Without it, or with a part of it, the others ask the ledger. */
+        (void) !pwrite(fd, note, sizeof(*note), 0);
+}
+
+void runlock_read(const char *run_dir, struct unit *u, struct runlock_note *ret)
+{
+        char path[PATH_MAX];
+        _cleanup_(closep) int fd = lock_path(run_dir, u, path) < 0 ? -1 : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+        *ret = (struct runlock_note) { 0 };
+        if (fd >= 0)
+                note_read(fd, ret);
 }

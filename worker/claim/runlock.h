@@ -1,7 +1,13 @@
-/* Run locks: one file a unit in run_dir/locks, created once and never unlinked, locked by flock(2). */
+/* Run locks: one file a unit in run_dir/locks, created once and never unlinked, locked by flock(2). In the file stands
+ * a note: the instant that its last holder saw decided. The note saves siblings a question to the ledger, which all
+ * but one of them would ask only to be told that they are too late; it decides nothing, and a file without one, or
+ * with one of another life of the node, is as good. */
 #ifndef ONCED_RUNLOCK_H
 #define ONCED_RUNLOCK_H
 
+#include <stdint.h>
+
+#include "common/clock.h"
 #include "common/record/ids.h"
 
 struct unit;
@@ -9,9 +15,21 @@ struct unit;
 /* Makes the folder of the locks. 0 or -errno. */
 int runlock_folder(const char *run_dir);
 
+struct runlock_note {
+        struct instant decided;
+        uint64_t life;           /* of the node; another life may have another ledger */
+};
+
 /* Tries to lock the unit's file without waiting. A descriptor to be closed, and never unlocked: LOCK_UN in any
  * copy would free it for all. -EWOULDBLOCK: another holds it. -ESTALE: the file is replaced again
- * and again behind us. Other -errno (out of descriptors, no locks): not "held by another". */
-int runlock_take(const char *run_dir, struct unit *u);
+ * and again behind us. Other -errno (out of descriptors, no locks): not "held by another". `ret` may be NULL; with
+ * a lock and with -EWOULDBLOCK it is the note, all zeros when there is none. */
+int runlock_take(const char *run_dir, struct unit *u, struct runlock_note *ret);
+
+/* Writes the note into the file of a lock that is held. */
+void runlock_write(int fd, const struct runlock_note *note);
+
+/* The note, with no lock taken. */
+void runlock_read(const char *run_dir, struct unit *u, struct runlock_note *ret);
 
 #endif

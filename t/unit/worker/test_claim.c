@@ -54,6 +54,7 @@ static int up(void **state)
         (void) state;
         rig_up(r);
         r->claims.term = 1;
+        r->claims.life = 7;
         (void) snprintf(run_dir, sizeof(run_dir), "/tmp/onced-test-XXXXXX");
         assert_non_null(mkdtemp(run_dir));
         return 0;
@@ -290,14 +291,14 @@ static void gap_alone_is_asked_until_it_is_answered(void **state)
 static int other_lock(void)
 {
         assert_int_equal(runlock_folder(run_dir), 0);
-        int fd = runlock_take(run_dir, r->unit);
+        int fd = runlock_take(run_dir, r->unit, NULL);
         assert_true(fd >= 0);
         return fd;
 }
 
 static bool lock_is_free(void)
 {
-        int fd = runlock_take(run_dir, r->unit);
+        int fd = runlock_take(run_dir, r->unit, NULL);
         if (fd < 0)
                 return false;
         (void) close(fd);
@@ -331,6 +332,71 @@ static void lock_of_a_refused_claim_is_free(void **state)
         begin(&claim_flock);
         answer_call(OUTCOME_MOVED);
         assert_true(lock_is_free());
+}
+
+static void write_note(struct instant decided, uint64_t life)
+{
+        int fd = other_lock();
+
+        runlock_write(fd, &(struct runlock_note) { decided, life });
+        (void) close(fd);
+}
+
+static void what_a_sibling_saw_decided_is_not_asked_again(void **state)
+{
+        (void) state;
+        write_note(rig_due(r), r->claims.life);
+        begin(&claim_flock);
+        for (int i = 0; i < 400 && done_count == 0; i++)
+                rig_pass(r, 5);
+        assert_int_equal(done_count, 1);
+        assert_int_equal(c->answer.outcome, OUTCOME_DONE);
+        assert_int_equal(c->answer.cursor.ms, c->planned.ms);
+        assert_int_equal(r->call_count, 0);
+        assert_int_equal(lost_local, 0);
+        assert_true(lock_is_free());
+}
+
+static void a_note_of_another_instant_or_another_life_is_none(void **state)
+{
+        (void) state;
+        write_note((struct instant) { rig_due(r).ms - 1 }, r->claims.life);
+        begin(&claim_flock);
+        assert_int_equal(rig_call(r)->op, LEDGER_CLAIM);
+        answer_call(OUTCOME_MOVED);
+        claimer->kind->close(claimer);
+        write_note(rig_due(r), r->claims.life + 1);
+        begin(&claim_flock);
+        assert_int_equal(rig_call(r)->op, LEDGER_CLAIM);
+        answer_call(OUTCOME_MOVED);
+}
+
+static void a_winner_notes_what_it_decided(void **state)
+{
+        struct runlock_note note;
+
+        (void) state;
+        begin(&claim_flock);
+        runlock_read(run_dir, r->unit, &note);
+        assert_int_equal(note.life, 0);
+        grant_call();
+        runlock_read(run_dir, r->unit, &note);
+        assert_int_equal(note.decided.ms, c->planned.ms);
+        assert_int_equal(note.life, r->claims.life);
+}
+
+static void a_loser_reads_the_note_before_it_asks(void **state)
+{
+        (void) state;
+        int other = other_lock();
+        begin(&claim_flock);
+        assert_int_equal(lost_local, 1);
+        runlock_write(other, &(struct runlock_note) { c->planned, r->claims.life });
+        for (int i = 0; i < 400 && done_count == 0; i++)
+                rig_pass(r, 5);
+        assert_int_equal(c->answer.outcome, OUTCOME_DONE);
+        assert_int_equal(r->call_count, 0);
+        (void) close(other);
 }
 
 static void loser_looks_and_finds_it_decided(void **state)
@@ -446,10 +512,10 @@ static void replaced_lock_is_noticed(void **state)
         char second[300];
         (void) snprintf(second, sizeof(second), "%s.link", path);
         assert_int_equal(link(path, second), 0);
-        assert_int_equal(runlock_take(run_dir, r->unit), -ESTALE);
+        assert_int_equal(runlock_take(run_dir, r->unit, NULL), -ESTALE);
         assert_int_equal(unlink(path), 0);
         assert_int_equal(symlink(second, path), 0);
-        assert_int_equal(runlock_take(run_dir, r->unit), -ELOOP);
+        assert_int_equal(runlock_take(run_dir, r->unit, NULL), -ELOOP);
         (void) close(other);
 }
 
@@ -652,6 +718,10 @@ int main(int argc, char **argv)
                 CASE(lock_is_held_from_the_claim_to_the_release),
                 CASE(lock_of_concurrent_is_free_after_the_claim),
                 CASE(lock_of_a_refused_claim_is_free),
+                CASE(what_a_sibling_saw_decided_is_not_asked_again),
+                CASE(a_note_of_another_instant_or_another_life_is_none),
+                CASE(a_winner_notes_what_it_decided),
+                CASE(a_loser_reads_the_note_before_it_asks),
                 CASE(loser_looks_and_finds_it_decided),
                 CASE(loser_never_judges_while_the_winner_commits),
                 CASE(loser_leaves_overlap_to_the_ledger),

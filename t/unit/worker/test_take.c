@@ -120,7 +120,7 @@ static void until_called(unsigned before)
 
 static bool lock_is_free(void)
 {
-        int fd = runlock_take(run_dir, r->unit);
+        int fd = runlock_take(run_dir, r->unit, NULL);
 
         if (fd >= 0)
                 (void) close(fd);
@@ -230,7 +230,7 @@ static void a_sibling_with_the_lock_is_left_to_it(void **state)
 {
         (void) state;
         open_path(&claim_flock);
-        int fd = runlock_take(run_dir, r->unit);
+        int fd = runlock_take(run_dir, r->unit, NULL);
         assert_true(fd >= 0);
         fill(c, true);
         claim_ask(claimer, c);
