@@ -136,12 +136,19 @@ const struct option_help prove_options[] = {
         { NULL, "Reads the trigger logs of all processes and asks no running instance. DUE counts the instants of the\n"
                 "plan within the judged time: from the first line to where every instant is known to have been\n"
                 "decided; what lies behind is named as not judged, and the next start records it. Each due instant\n"
-                "is in one place: run once (DONE, NOOP, FAILED, INTERRUPTED, UNKNOWN by its end), TWICE, DROPPED\n"
-                "(overlap), SKIPPED (misfire, late and other reasons, listed below the table), FAILED before its\n"
-                "start (not_sent, log), or MISSED: nobody ran it, and nothing says why. The verdict is about once\n"
-                "only: a task may be ONCE and every run of it have failed. Columns of zeros are left out.", NULL },
+                "is in one place: run once (DONE, NOOP, FAILED, INTERRUPTED, RUNNING, UNKNOWN by its end), TWICE,\n"
+                "DROPPED (overlap), QUEUED (it still waits when the logs end), SKIPPED (misfire and other reasons),\n"
+                "NOT RUN (recorded as missed, with a reason: late, ledger_down, nobody and others), FAILED before its\n"
+                "start (not_sent, log), or MISSED: nobody ran it, and nothing says why. Reasons are listed below the\n"
+                "table. CROSSING counts runs that went on while another of their unit did; runs that had been queued\n"
+                "are not in LATE. Clocks that were set, and zone data that are not this machine's, are named below\n"
+                "the table. Columns of zeros are left out.", NULL },
+        { NULL, "The verdict is about once only, and the worst of all instants: ONCE, each ran once; EXPLAINED, some did\n"
+                "not, each for a reason that was recorded; UNKNOWN; MISSED; DUPLICATE. A task may be ONCE and every\n"
+                "run of it have failed. Tasks of `singleton: none` are NOT SINGLE, and are not judged.", NULL },
         { NULL, "Exits with 0: every instant ran once, or its absence is explained; 1: a duplicate; 2: a missed\n"
-                "instant; 3: inconclusive, since logs are missing or damaged, or a run's end is not known.", NULL },
+                "instant; 3: inconclusive, since logs are missing or damaged, a run's end is not known, a zone is not\n"
+                "on this machine, or nothing was due in the judged time (NOTHING).", NULL },
         END
 };
 

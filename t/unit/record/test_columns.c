@@ -149,6 +149,7 @@ static void assert_adds_up(const struct row *r, unsigned number)
         if (twice + r->beside[VERDICT_DUPLICATE] + r->beside[VERDICT_UNKNOWN] > 0)
                 return;
         assert_int_equal(r->runs, r->once);
+        assert_int_equal(open, r->running + r->unfinished);
         assert_int_equal(r->expected, ends_of(r) + open + r->unrun[UNRUN_DROPPED] + r->unrun[UNRUN_SKIPPED] +
                                               r->unrun[UNRUN_MISSED] + r->unrun[UNRUN_UNSURE] + r->unrun[UNRUN_QUEUED] +
                                               missed);

@@ -165,6 +165,92 @@ static void a_range_is_cut_to_the_window(void **state)
         assert_int_equal(row(s, "mail")->given_up[CAUSE_MISFIRE], 5);
 }
 
+static void what_was_recorded_as_missed_has_its_column(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 5);
+        say_range(s->second, 5500, "miss", "mail", 5000, 5000, "ledger_down");
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_says(s, "DONE  NOT RUN  TWICE  MISSED");
+        assert_says(s, "   9        1      0       0 ");
+        assert_says(s, "mail: 1 not run: ledger_down\n");
+        assert_says(s, "  EXPLAINED\n");
+        assert_says(s, "verdict: EXPLAINED\n");
+}
+
+static void one_explained_instant_among_tasks_explains_all(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        say_plan(s->first, 50, "other", "flock", 1000, "\"rev\":1");
+        say_range(s->second, 9500, "skip", "other", 1000, 10000, "overlap");
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_int_equal(judge_verdict(s->j, &(bool) { false }), VERDICT_EXPLAINED);
+        assert_says(s, "ONCE\n");
+}
+
+static void what_judges_nothing_proves_nothing(void **state)
+{
+        struct scene *s = *state;
+        ten_seconds(s, "flock", 0);
+        all_stop(s);
+
+        assert_int_equal(prove_with(s, &(struct judge_options) { BASE_MS + 3600000, INT64_MAX, NULL, 0 }), 3);
+        assert_says(s, "verdict: NOTHING\n");
+        assert_int_equal(prove_with(s, &(struct judge_options) { INT64_MIN, BASE_MS - 3600000, NULL, 0 }), 3);
+        assert_says(s, "verdict: NOTHING\n");
+}
+
+static void plain_timers_alone_are_something(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "plain", "none", 1000, "\"rev\":0");
+        for (int i = 1; i <= 10; i++) {
+                say_once(s->first, "plain", "none", i * 1000, 0);
+                say_once(s->second, "plain", "none", i * 1000, 0);
+        }
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 0);
+        assert_says(s, "verdict: NOT SINGLE\n");
+        assert_int_equal(prove_with(s, &(struct judge_options) { BASE_MS + 3600000, INT64_MAX, NULL, 0 }), 3);
+}
+
+/* Two nodes, each with its own lock. */
+static void a_lock_of_one_machine_is_once_per_node(void **state)
+{
+        struct scene *s = *state;
+        struct author *m = author_of(&s->book, "n2", "m", 300, "master", 0);
+        struct author *w = author_of(&s->book, "n2", "0", 301, "worker", 10);
+        say_born(m, 5, w);
+        ten_seconds(s, "flock", 0);
+        for (int i = 1; i <= 10; i++)
+                say_once(w, "mail", "flock", i * 1000, 100 + i);
+        say_stop(w, 10600, 10500, true);
+        say_gone(m, 10700, w, 0);
+        say_stop(m, 10800, 10800, false);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 1);
+        assert_says(s, "  DUPLICATE x2 (runs once per node: singleton flock is for one machine)\n");
+}
+
+static void who_was_killed_with_its_master_may_go_on(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
+        for (int i = 1; i <= 7; i++)
+                say_once(s->first, "mail", "flock", i * 1000, i);
+        say_attempt(s->first, 10001, "mail", "flock", 10000, "busy", 0);
+
+        (void) prove_it(s);
+        assert_says(s, " (processes go on, or were killed with their master)\n");
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, scene_new, scene_free)
 
 int main(int argc, char **argv)
@@ -179,6 +265,12 @@ int main(int argc, char **argv)
                 CASE(a_duplicate_behind_the_window_is_one),
                 CASE(runs_of_a_task_without_a_plan_prove_nothing),
                 CASE(a_range_is_cut_to_the_window),
+                CASE(what_was_recorded_as_missed_has_its_column),
+                CASE(one_explained_instant_among_tasks_explains_all),
+                CASE(what_judges_nothing_proves_nothing),
+                CASE(plain_timers_alone_are_something),
+                CASE(a_lock_of_one_machine_is_once_per_node),
+                CASE(who_was_killed_with_its_master_may_go_on),
         };
 
         return RUN_CASES(argc, argv, "report", tests);
