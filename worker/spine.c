@@ -71,10 +71,13 @@ void spine_dismiss(struct spine *s, struct unit *u)
 
 void spine_ask(struct spine *s, struct unit *u, struct stamp now)
 {
+        const struct misfire *m = &u->of->task->misfire;
         struct instant at = stamp_instant(now);
         struct misfire_plan p;
 
-        misfire_decide(&u->of->task->misfire, &u->of->task->schedule, u->cursor, at, &p);
+        /* A backlog is counted when its round begins: that it is worked off slowly must not cost parts of it. */
+        bool is_backlog = s->o.in_rounds && m->policy == MISFIRE_CATCH_UP;
+        misfire_decide(m, &u->of->task->schedule, u->cursor, is_backlog ? s->horizon : at, &p);
         if (instant_is_none(p.run) && p.given_up.count == 0) {
                 spine_plan(s, u);
                 return;
