@@ -288,7 +288,7 @@ static int settle_run(struct judge *j, struct unit *u, struct row *row, const st
         if (r == 0)
                 r = unit_neighbours(j, u, row, o);
         if (r == 0 && is_unfinished(j, o))
-                r = occurrence_finding(j, u, row, o, FINDING_UNFINISHED, "no line says how it ended");
+                r = occurrence_finding(j, u, row, o, FINDING_UNFINISHED, "no line says how it ended; its ledger may (onced history)");
         if (r < 0 || o->manual)
                 return r;
         r = fence_check(j, u, row, o);

@@ -241,6 +241,13 @@ class Proof:
     def task(self, name):
         return next(t for t in self.report["tasks"] if t["task"] == name)
 
+    @property
+    def lacks_ends_only(self):
+        """Fine, but that a kill may have come between the record of an end and its line: then only the ledger knows."""
+        unknown = sum(t["verdicts"].get("UNKNOWN", 0) + t["beside"].get("UNKNOWN", 0) for t in self.report["tasks"])
+        ends = sum(t["findings"].get("UNFINISHED", 0) for t in self.report["tasks"])
+        return self.code == (3 if ends else 0) and unknown == ends and not self.report["troubles"]
+
 
 def prove(logs, *arguments):
     done = subprocess.run([ONCED, "prove", "--json", *arguments, logs], capture_output=True, text=True, timeout=120)
