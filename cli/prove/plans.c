@@ -142,7 +142,8 @@ static bool is_said_before(const struct plan *a, const struct plan *b)
         return a->said_us < b->said_us;
 }
 
-/* One that says the same as the one before it is the same: each leader begins it with a window of its own. */
+/* One that says the same as the one before it is the same: each leader begins it with a window of its own. Another one
+ * is in force from when it was said: until then its window is of instants that the one before had run. */
 void plans_order(struct plans *p)
 {
         size_t kept = 0;
@@ -160,8 +161,7 @@ void plans_order(struct plans *p)
                         policies_join(last, n);
                         continue;
                 }
-                if (n->valid_from.ms < last->valid_from.ms)
-                        n->valid_from = last->valid_from;
+                n->valid_from.ms = longest(longest(n->valid_from.ms, n->said_us / 1000), last->valid_from.ms);
                 p->list[++kept] = *n;
         }
         if (p->plain && p->count > 0)

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import faults
 import kit
 
 
@@ -285,3 +286,38 @@ def test_a_task_that_changes_its_kind_is_no_duplicate_of_itself(node, first, sec
     assert proof.code in (0, 3), proof.raw     # 3: all of it was in the window of a first start, and nothing is judged
     for told in (t for t in proof.report["tasks"] if t["task"] == "p"):
         assert told["duplicates"] == told["missed"] == 0 and not told["findings"], proof.raw
+
+
+def test_what_a_full_disk_took_is_unknown_and_not_missed(node, folder):
+    """Lines that could not be written before a kill and a stop are lost; what nobody tells was not missed."""
+    with faults.small_disk(folder / "logs", 600) as disk:
+        n = node({"workers": 2, "log": {"dir": str(disk)}, "tasks": [
+            {"name": "f", "every": "200ms", "singleton": "flock", "timeout": "10s", "noop": {}}]})
+        n.start()
+        kit.wait_until(lambda: len(n.runs("f")) > 8, 10, "it runs")
+        filler = faults.fill(disk)
+        time.sleep(3)                    # of instants that have no line
+        os.kill(n.workers()[1], signal.SIGKILL)
+        time.sleep(2.5)
+        assert n.stop() in (0, 1), n.text()
+        filler.unlink()
+        n.start()
+        before = len(n.runs("f"))
+        kit.wait_until(lambda: len(n.runs("f")) > before + 3, 10, "it runs again")
+        assert n.stop() == 0, n.text()
+        proof = n.prove()
+    told = proof.task("f")
+    assert proof.code in (0, 3) and told["missed"] == told["duplicates"] == 0 and adds_up(told), proof.raw
+
+
+def test_what_retention_deleted_makes_no_orphans(node):
+    n = node({"workers": 2, "log": {"rotate_size": "64KiB", "max_bytes": "1MiB"}, "tasks": [
+        {"name": "f", "every": "500ms", "singleton": "flock", "timeout": "10s", "shards": 300, "noop": {}}]})
+    n.configure({**n.config, "log": {**n.config["log"], "dir": str(n.folder / "log")}})
+    n.start()
+    first = lambda: min(int(p.name.split(".")[-2]) for p in pathlib.Path(n.logs, "triggers").glob("*.0.*.jsonl"))
+    kit.wait_until(lambda: list(pathlib.Path(n.logs, "triggers").glob("*.0.*.jsonl")) and first() > 1, 90, "old files go")
+    assert n.stop() == 0, n.text()
+    proof = n.prove()
+    told = proof.task("f")
+    assert proof.code == 0 and not told["findings"] and told["expected"] > 0 and adds_up(told), proof.raw
