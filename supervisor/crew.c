@@ -148,6 +148,19 @@ void crew_kill(struct slot *s, int signal)
                 (void) log_error(-errno, "%s: signal %d to pid %d", s->title, signal, (int) s->process.pid);
 }
 
+/* Of all workers: they wait for each other at the ledger, and the kernel does not let them in by turns. */
+static struct mono newest_set_up(const struct crew *c)
+{
+        struct mono newest = { 0 };
+        struct place_view v;
+
+        for (unsigned i = 0; i < c->workers_max; i++)
+                if (c->slots[i].place >= 0 && board_read(c->board, (unsigned) c->slots[i].place, &v) == 0 &&
+                    v.set_up.ns > newest.ns)
+                        newest = v.set_up;
+        return newest;
+}
+
 static enum hang slot_hang(const struct crew *c, const struct slot *s, struct mono now, struct mono *ret_due)
 {
         struct place_view v;
@@ -158,6 +171,8 @@ static enum hang slot_hang(const struct crew *c, const struct slot *s, struct mo
 
         if (board_read(c->board, (unsigned) s->place, &v) == 0)
                 signs.beat = v.beat;
+        if (!s->said_ready)
+                signs.set_up = newest_set_up(c);
         return hang_verdict(&signs, now, c->config->boot_timeout_ms, c->config->hang_timeout_ms, ret_due);
 }
 

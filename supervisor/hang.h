@@ -12,7 +12,7 @@
 
 enum hang {
         HANG_NONE,
-        HANG_BOOT,    /* not ready in boot_timeout */
+        HANG_BOOT,    /* not ready in boot_timeout, counted from the newest step of setting up */
         HANG_BEAT,    /* no beat for hang_timeout */
         HANG_DEAF,    /* it closed its channel and lives on: nothing can be asked of it any more */
 };
@@ -21,6 +21,7 @@ struct life_signs {
         bool said_ready;
         struct mono born, ready;   /* ready: when it said so */
         struct mono beat;          /* newest beat; ns 0: none. Untrusted: one in the future counts as now */
+        struct mono set_up;        /* newest step of setting up of any worker; ns 0: none. As untrusted */
         struct mono deaf;          /* its channel ended then; ns 0: it is open */
         struct mono counted_from;  /* after a pause of everything nothing older than this counts; ns 0: no pause */
 };

@@ -94,6 +94,7 @@ static bool answered(struct step *st)
         if (su->canceled || error == -ECANCELED)
                 return false;
         if (error == 0) {
+                place_set_up(su->o.place, clock_mono());
                 if (su->said_away)
                         place_set_trouble(su->o.place, su->o.trouble, false);
                 su->said_away = false;

@@ -261,7 +261,7 @@ const struct field config_fields[] = {
         { ROW(struct config, "http_secret", FIELD_SECRET, http_secret),
           .help = "key of X-Onced-Signature; unset: unsigned" },
         { ROW(struct config, "boot_timeout", FIELD_SPAN, boot_timeout_ms), RANGE(100, HOUR), .dflt = "10s",
-          .help = "longest time until a process is ready" },
+          .help = "longest time until a process is ready, counted anew for each task that is set up" },
         { ROW(struct config, "hang_timeout", FIELD_SPAN, hang_timeout_ms), RANGE(SECOND, HOUR), .dflt = "10s",
           .help = "a process silent for this long is replaced" },
         { ROW(struct config, "drain_timeout", FIELD_SPAN, drain_timeout_ms), RANGE(0, MS_PER_DAY),

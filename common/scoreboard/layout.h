@@ -7,7 +7,7 @@
 #include "common/scoreboard/scoreboard.h"
 
 #define BOARD_MAGIC  UINT64_C(0x6f6e636564313233)
-#define BOARD_LAYOUT 2
+#define BOARD_LAYOUT 3
 
 #define WORDS(bytes) (((bytes) + 7) / 8)
 #define NAME_WORDS   WORDS(TASK_NAME_MAX)
@@ -38,7 +38,7 @@ struct shared_place {
         _Atomic uint64_t start[START_WORDS];
         /* the owner's, on a cache line of its own */
         _Alignas(64) _Atomic uint64_t beat_ns;
-        _Atomic uint64_t loop_lag_us, term, troubles;
+        _Atomic uint64_t set_up_ns, loop_lag_us, term, troubles;
         _Atomic uint64_t sequence;      /* odd while occ and task are being written */
         _Atomic uint64_t occ[OCC_WORDS];
         _Atomic uint64_t task[NAME_WORDS];

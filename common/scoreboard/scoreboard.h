@@ -102,6 +102,7 @@ static inline int64_t beat_interval_ms(int64_t hang_timeout_ms)
 /* Writer's side. */
 struct board_place *board_place(struct board *b, unsigned place);
 void place_beat(struct board_place *p, struct mono now, int64_t loop_lag_us);
+void place_set_up(struct board_place *p, struct mono now);   /* a step of setting up was done */
 void place_add(struct board_place *p, enum board_counter c, uint64_t n);
 void place_set_term(struct board_place *p, uint64_t term);
 void place_set_trouble(struct board_place *p, enum place_trouble t, bool is);
@@ -132,6 +133,7 @@ struct place_view {
         unsigned troubles;              /* enum place_trouble */
         struct stamp started;
         struct mono beat;               /* ns 0: none yet */
+        struct mono set_up;             /* newest step of setting up; ns 0: none yet */
         int64_t loop_lag_us;
         char occ[OCC_TEXT], task[TASK_NAME_MAX];
         uint64_t counters[BOARD_COUNTER_COUNT_];

@@ -64,9 +64,12 @@ int board_read(const struct board *b, unsigned place, struct place_view *ret)
         v.troubles = (unsigned) word_get(&p->troubles) & TROUBLE_ALL;
         v.loop_lag_us = positive(word_get(&p->loop_lag_us));
         v.beat.ns = positive(word_get(&p->beat_ns));
+        v.set_up.ns = positive(word_get(&p->set_up_ns));
         int64_t now = clock_mono().ns;
         if (v.beat.ns > now)
                 v.beat.ns = now;
+        if (v.set_up.ns > now)
+                v.set_up.ns = now;
         read_current(p, &v);
         for (unsigned c = 0; c < BOARD_COUNTER_COUNT_; c++)
                 v.counters[c] = word_get(&p->counters[c]);

@@ -87,31 +87,36 @@ static void hang_follows_its_table(void **state)
         static const struct {
                 const char *claim;
                 bool ready;
-                int64_t born, said, beat, deaf, counted;
+                int64_t born, said, beat, deaf, counted, set_up;
                 enum hang hang;
                 int64_t due;
         } rows[] = {
-                { "starting, within its time", false, 95000, 0, 0, 0, 0, HANG_NONE, 105000 },
-                { "starting, time over", false, 90000, 0, 0, 0, 0, HANG_BOOT, 100000 },
-                { "beats do not replace READY", false, 90000, 0, 99999, 0, 0, HANG_BOOT, 100000 },
-                { "starting may last longer than hang_timeout", false, 93000, 0, 0, 0, 0, HANG_NONE, 103000 },
-                { "fresh beat", true, 1000, 2000, 99000, 0, 0, HANG_NONE, 103000 },
-                { "old beat", true, 1000, 2000, 96000, 0, 0, HANG_BEAT, 100000 },
-                { "one millisecond less", true, 1000, 2000, 96001, 0, 0, HANG_NONE, 100001 },
-                { "never a beat, just ready", true, 1000, 98000, 0, 0, 0, HANG_NONE, 102000 },
-                { "never a beat since", true, 1000, 90000, 0, 0, 0, HANG_BEAT, 94000 },
-                { "a beat of the future is one of now", true, 1000, 2000, 999999, 0, 0, HANG_NONE, 104000 },
-                { "after a pause beats count from its end", true, 1000, 2000, 50000, 0, 99500, HANG_NONE, 103500 },
-                { "after a pause a boot has its time anew", false, 50000, 0, 0, 0, 99500, HANG_NONE, 109500 },
-                { "the pause is long over", true, 1000, 2000, 50000, 0, 96000, HANG_BEAT, 100000 },
-                { "deaf, but perhaps ending", true, 1000, 2000, 99999, 97000, 0, HANG_NONE, 101000 },
-                { "deaf for too long, however it beats", true, 1000, 2000, 99999, 96000, 0, HANG_DEAF, 100000 },
+                { "starting, within its time", false, 95000, 0, 0, 0, 0, 0, HANG_NONE, 105000 },
+                { "starting, time over", false, 90000, 0, 0, 0, 0, 0, HANG_BOOT, 100000 },
+                { "beats do not replace READY", false, 90000, 0, 99999, 0, 0, 0, HANG_BOOT, 100000 },
+                { "starting may last longer than hang_timeout", false, 93000, 0, 0, 0, 0, 0, HANG_NONE, 103000 },
+                { "starting, one step nearer", false, 50000, 0, 0, 0, 0, 92000, HANG_NONE, 102000 },
+                { "starting, no step for too long", false, 50000, 0, 99999, 0, 0, 90000, HANG_BOOT, 100000 },
+                { "a step of the future is one of now", false, 50000, 0, 0, 0, 0, 999999, HANG_NONE, 110000 },
+                { "steps do not replace beats", true, 1000, 2000, 96000, 0, 0, 99999, HANG_BEAT, 100000 },
+                { "fresh beat", true, 1000, 2000, 99000, 0, 0, 0, HANG_NONE, 103000 },
+                { "old beat", true, 1000, 2000, 96000, 0, 0, 0, HANG_BEAT, 100000 },
+                { "one millisecond less", true, 1000, 2000, 96001, 0, 0, 0, HANG_NONE, 100001 },
+                { "never a beat, just ready", true, 1000, 98000, 0, 0, 0, 0, HANG_NONE, 102000 },
+                { "never a beat since", true, 1000, 90000, 0, 0, 0, 0, HANG_BEAT, 94000 },
+                { "a beat of the future is one of now", true, 1000, 2000, 999999, 0, 0, 0, HANG_NONE, 104000 },
+                { "after a pause beats count from its end", true, 1000, 2000, 50000, 0, 99500, 0, HANG_NONE, 103500 },
+                { "after a pause a boot has its time anew", false, 50000, 0, 0, 0, 99500, 0, HANG_NONE, 109500 },
+                { "the pause is long over", true, 1000, 2000, 50000, 0, 96000, 0, HANG_BEAT, 100000 },
+                { "deaf, but perhaps ending", true, 1000, 2000, 99999, 97000, 0, 0, HANG_NONE, 101000 },
+                { "deaf for too long, however it beats", true, 1000, 2000, 99999, 96000, 0, 0, HANG_DEAF, 100000 },
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct life_signs s = {
                         .said_ready = rows[i].ready, .born = at(rows[i].born), .ready = at(rows[i].said),
                         .beat = at(rows[i].beat), .deaf = at(rows[i].deaf), .counted_from = at(rows[i].counted),
+                        .set_up = at(rows[i].set_up),
                 };
                 struct mono due;
                 enum hang hang = hang_verdict(&s, at(NOW), BOOT, HANG, &due);

@@ -57,6 +57,7 @@ static void a_place_shows_what_was_written(void **state)
         struct board_place *p = board_place(b, (unsigned) place);
         struct mono now = clock_mono();
         place_beat(p, now, 123);
+        place_set_up(p, now);
         place_set_term(p, 7);
         place_set_current(p, "9f00", "mail");
         place_add(p, COUNT_TRIGGERED, 2);
@@ -69,6 +70,7 @@ static void a_place_shows_what_was_written(void **state)
         assert_true(v.timer_worker);
         assert_int_equal(v.term, 7);
         assert_true(v.beat.ns == now.ns);
+        assert_true(v.set_up.ns == now.ns);
         assert_int_equal(v.loop_lag_us, 123);
         assert_string_equal(v.occ, "9f00");
         assert_string_equal(v.task, "mail");
