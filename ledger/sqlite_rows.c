@@ -180,6 +180,8 @@ int record_insert(struct sqlite_store *s, const struct new_record *n)
 {
         const struct unit_key *u = n->unit;
         struct value ended = state_is_final(n->state) ? NUMBER(s->now.ns) : NOTHING;
+        /* The claim's time stands for that of the start, until who ran it tells that one. */
+        struct value started = n->state == STATE_RUNNING ? NUMBER(s->now.ns) : NOTHING;
 
         int r = statement_run(
                 s, SQL_RECORD_INSERT,
@@ -188,7 +190,7 @@ int record_insert(struct sqlite_store *s, const struct new_record *n)
                        TEXT(n->owner), TEXT(n->node), NUMBER(s->life), TEXT(s->boot),
                        n->fence ? NUMBER(n->fence) : NOTHING, TEXT(state_names[n->state]),
                        TEXT(cause_names[n->cause]), TEXT(""), NUMBER(n->slot), NUMBER(n->tree), NUMBER(n->gap),
-                       NOTHING, ended, NUMBER(-1), NUMBER(0), TEXT(""), NOTHING));
+                       started, ended, NUMBER(-1), NUMBER(0), TEXT(""), NOTHING));
         return r == 0 && is_decision(n) ? untold_add(s, n->owner, s->life) : r;
 }
 

@@ -78,7 +78,8 @@ static const char *const sql[STATEMENT_COUNT_] = {
         [SQL_QUEUED_END] = "UPDATE record SET state = ?2, cause = ?3, owner = ?4, life = ?5, ended = ?6, "
                            "token = coalesce(?7, token), taken = ?7 IS NOT NULL WHERE occ = ?1",
         [SQL_RECORD_TAKE] = "UPDATE record SET state = 'running', token = ?2, trig = ?3, owner = ?4, node = ?5, "
-                            "life = ?6, boot = ?7, fence = ?8, slot = 1, tree = ?9, taken = 1 WHERE occ = ?1",
+                            "life = ?6, boot = ?7, fence = ?8, slot = 1, tree = ?9, taken = 1, started = ?10 "
+                            "WHERE occ = ?1",
         [SQL_TAKEN_BY] = "SELECT occ, planned, slot, state, cause, fence FROM record WHERE taken = 1 AND token = ?1",
 
         [SQL_GAP_OF_TRIG] = "SELECT 1 FROM record WHERE task = ?1 AND last = ?2 AND scope = ?3 AND shard = ?4 "

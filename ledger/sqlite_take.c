@@ -70,7 +70,8 @@ static int start_oldest(struct sqlite_store *s, const struct take_in *in, const 
         fault_point("take-held");
         return statement_run(s, SQL_RECORD_TAKE,
                              VALUES(TEXT(out->occ), TEXT(in->token), TEXT(in->trig), TEXT(in->owner), TEXT(in->node),
-                                    NUMBER(s->life), TEXT(s->boot), NUMBER(s->fence), NUMBER(in->tree)));
+                                    NUMBER(s->life), TEXT(s->boot), NUMBER(s->fence), NUMBER(in->tree),
+                                    NUMBER(s->now.ns)));
 }
 
 int take_oldest(struct sqlite_store *s, const struct take_in *in, struct take_out *out)
