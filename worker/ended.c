@@ -5,8 +5,10 @@
 #include "common/record/triglog.h"
 #include "common/scoreboard/scoreboard.h"
 #include "ledger/ledger.h"
+#include "worker/shortfall.h"
 
-void ended_log(struct triglog *log, struct board_place *place, const struct ended_record *list, size_t count)
+void ended_log(struct triglog *log, struct board_place *place, struct shortfalls *people,
+               const struct ended_record *list, size_t count)
 {
         for (size_t i = 0; i < count; i++) {
                 const struct ended_record *e = &list[i];
@@ -21,15 +23,18 @@ void ended_log(struct triglog *log, struct board_place *place, const struct ende
                 row_finished(place_row(place, e->task), e->state, RESULT_NONE, -1);
                 if (e->state == STATE_INTERRUPTED)
                         place_add(place, COUNT_INTERRUPTED, 1);
+                shortfall_run(people, e->task, e->occ, e->state, e->cause, "");
         }
 }
 
-void told_log(struct triglog *log, const struct told_range *list, size_t count)
+void told_log(struct triglog *log, struct shortfalls *people, const struct told_range *list, size_t count)
 {
         for (size_t i = 0; i < count; i++) {
                 const struct told_range *r = &list[i];
 
                 triglog_told(log, r->owner, r->task, r->scope_key, r->shard, r->first, r->last, r->count, r->state,
                              r->cause);
+                shortfall_range(people, r->task, &(struct instant_range) { r->first, r->last, r->count }, r->state,
+                                r->cause);
         }
 }

@@ -7,10 +7,12 @@
 
 struct board_place;
 struct ended_record;
+struct shortfalls;
 struct told_range;
 struct triglog;
 
-void ended_log(struct triglog *log, struct board_place *place, const struct ended_record *list, size_t count);
-void told_log(struct triglog *log, const struct told_range *list, size_t count);
+void ended_log(struct triglog *log, struct board_place *place, struct shortfalls *people,
+               const struct ended_record *list, size_t count);
+void told_log(struct triglog *log, struct shortfalls *people, const struct told_range *list, size_t count);
 
 #endif

@@ -2,48 +2,23 @@
  * step asks for the oldest instant that waits in the unit's queue: the slot is handed on, and never seen free. */
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "common/cleanup.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/scoreboard/scoreboard.h"
 #include "worker/occurrence.h"
+#include "worker/shortfall.h"
 
 #define FINISH_RETRY_MIN_MS 50
 #define FINISH_RETRY_MAX_MS 1000
 #define FINISH_DRAIN_MS     5000
-
-/* A task that fails each second must not fill the log; all of them are in its history. */
-#define WARN_AGAIN_MS 60000
 
 static void send_finish(struct occurrence *o);
 
 static void on_finish_wait(struct delay *d)
 {
         send_finish(container_of(d, struct occurrence, wait));
-}
-
-static void warn_of_failure(const struct occurrence *o)
-{
-        const struct run_outcome *out = &o->run.outcome;
-        struct job *j = o->unit->of;
-        struct mono now = clock_mono();
-        const char *cause = cause_names[out->cause];
-        char more[48] = "";
-
-        if (j->warned.ns && mono_since_ms(j->warned, now) < WARN_AGAIN_MS) {
-                j->unwarned++;
-                return;
-        }
-        if (j->unwarned)
-                (void) snprintf(more, sizeof(more), "; %u more since the last such line", j->unwarned);
-        j->warned = now;
-        j->unwarned = 0;
-        (void) log_warning(0, "task %s: occurrence %.12s %s%s%s%s%s%s%s", j->task->name, o->claim.occ,
-                           state_names[out->state], *cause ? " (" : "", cause, *cause ? ")" : "",
-                           out->error[0] ? ": " : "", out->error, more);
 }
 
 static void log_finish(struct occurrence *o, enum finished finished)
@@ -60,8 +35,7 @@ static void log_finish(struct occurrence *o, enum finished finished)
         }
         triglog_finish(s->o.log, &subject, out->state, out->cause, out->result, run_us, NULL, out->error);
         row_finished(o->unit->of->row, out->state, out->result, o->started ? run_us : -1);
-        if (out->state != STATE_SUCCEEDED)
-                warn_of_failure(o);
+        shortfall_run(s->o.shortfalls, subject.task, subject.occ, out->state, out->cause, out->error);
         if (out->state == STATE_FAILED)
                 place_add(s->o.place, COUNT_FAILED, 1);
         if (out->state == STATE_INTERRUPTED)

@@ -65,8 +65,8 @@ static bool is_worth_a_retry(const struct lead *l, int error)
 static bool log_told(struct lead *l, const struct ended_record *ended, size_t ended_count,
                      const struct told_range *told, size_t told_count)
 {
-        ended_log(l->o.log, l->o.place, ended, ended_count);
-        told_log(l->o.log, told, told_count);
+        ended_log(l->o.log, l->o.place, l->o.shortfalls, ended, ended_count);
+        told_log(l->o.log, l->o.shortfalls, told, told_count);
         return ended_count + told_count > 0 && triglog_flush(l->o.log) == 0;
 }
 

@@ -12,12 +12,14 @@
 struct board_place;
 struct delays;
 struct lead;
+struct shortfalls;
 struct triglog;
 
 struct lead_options {
         struct delays *delays;
         struct triglog *log;
         struct board_place *place;
+        struct shortfalls *shortfalls;
         struct ledger *local, *group;      /* group: NULL without redis */
         const char *node, *owner, *boot;
         uint64_t life;

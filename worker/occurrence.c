@@ -168,6 +168,8 @@ static enum cause gap_cause(const struct spine *s, const struct unit *u, const s
                 return CAUSE_MISFIRE;
         if (u->trouble != CAUSE_NONE)
                 return u->trouble;
+        if (gap->first.ms <= u->held.ms)
+                return CAUSE_LEDGER_DOWN;
         return s->o.in_rounds || gap->first.ms <= s->stepped.ms ? CAUSE_MISFIRE : CAUSE_NOBODY;
 }
 
@@ -230,6 +232,7 @@ int occurrence_begin(struct spine *s, struct unit *u, const struct misfire_plan 
                 if (p->run.ms > u->handed.ms)
                         u->handed = p->run;
         }
+        o->asked = clock_mono();
         occurrence_go(o, OCCURRENCE_CLAIMING);
         claim_ask(u->of->claimer, &o->claim);
         return 0;

@@ -44,6 +44,7 @@ struct occurrence {
         bool unsure;                     /* a finish was sent whose answer was lost */
         bool stop_asked;
         int64_t late_us;                 /* of the attempt */
+        struct mono asked;               /* when it was claimed; ns 0: not by itself */
         struct occurrence *successor;    /* owned while PLANNED: what our finish asks for in the same step; or NULL */
         struct take_in take;             /* of the successor; the finish borrows it */
 

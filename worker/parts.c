@@ -13,6 +13,7 @@
 #include "common/schedule/zone.h"
 #include "common/scoreboard/scoreboard.h"
 #include "worker/runner/keeper_path.h"
+#include "worker/shortfall.h"
 #include "worker/solo.h"
 
 /* As small as rotate_size may be. */
@@ -46,7 +47,8 @@ static int open_log(struct worker *w)
         int r = triglog_open(&o, &w->log);
         if (r < 0)
                 return log_error(r, "trigger log: opening a file in %s", w->log_dir);
-        triglog_start(w->log, w->solo ? solo_role(w->solo) : "worker", b->generation, ONCED_VERSION, w->config->hash, zone_data_version());
+        triglog_start(w->log, w->solo ? solo_role(w->solo) : "worker", b->generation, ONCED_VERSION, w->config->hash,
+                      zone_data_version());
         return 0;
 }
 
@@ -192,7 +194,8 @@ static void open_spine(struct worker *w)
                 .rank = w->birth->slot + 1,
         };
         struct spine_options o = {
-                .delays = w->delays, .log = w->log, .place = w->place, .claims = &w->claims,
+                .delays = w->delays, .log = w->log, .place = w->place, .shortfalls = w->shortfalls,
+                .claims = &w->claims,
                 .node = w->birth->node, .owner = w->birth->owner,
                 .log_dir = w->log_dir,
                 .tick_limit = w->config->tick_limit, .max_handles = w->config->max_handles,
@@ -206,7 +209,7 @@ static void open_spine(struct worker *w)
 static int open_lead(struct worker *w)
 {
         struct lead_options o = {
-                .delays = w->delays, .log = w->log, .place = w->place,
+                .delays = w->delays, .log = w->log, .place = w->place, .shortfalls = w->shortfalls,
                 .local = w->local.ledger, .group = w->group.ledger,
                 .node = w->birth->node, .owner = w->birth->owner, .boot = w->birth->boot,
                 .life = w->birth->life,
@@ -218,7 +221,7 @@ static int open_lead(struct worker *w)
 static int begin_setup(struct worker *w, struct worker_ledger *wl, void (*done)(int, const char *, void *))
 {
         struct setup_options o = {
-                .delays = w->delays, .log = w->log, .ledger = wl->ledger,
+                .delays = w->delays, .log = w->log, .shortfalls = w->shortfalls, .ledger = wl->ledger,
                 .jobs = w->jobs, .job_count = w->job_count,
                 .node = w->birth->node,
                 .place = w->place, .trouble = wl == &w->local ? TROUBLE_LEDGER : TROUBLE_GROUP,
@@ -240,6 +243,9 @@ int worker_begin_queues(struct worker *w, struct ledger *l, struct queues **ret)
 
 int worker_open(struct worker *w)
 {
+        w->shortfalls = shortfalls_new(w->config);
+        if (!w->shortfalls)
+                return log_error(ENOMEM, "beginning");
         int r = open_log(w);
         if (r == 0)
                 r = open_timers(w);
@@ -346,5 +352,6 @@ void worker_free(struct worker *w)
         for (size_t i = 0; i < w->job_count; i++)
                 job_done(&w->jobs[i]);
         free(w->jobs);
+        w->shortfalls = shortfalls_free(w->shortfalls);
         free(w->log_dir);
 }

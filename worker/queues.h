@@ -27,8 +27,8 @@ struct queues_options {
  * 0 or -ENOMEM. */
 int queues_begin(const struct queues_options *o, struct queues **ret);
 
-/* By hand: one look now. `looked` runs later, once, or within the call for the queues of this process; what was found is
- * being tried by then. */
+/* By hand: one look now. `looked` runs later, once, or within the call for the queues of this process; what was found
+ * is being tried by then. */
 void queues_look(struct queues *q, void (*looked)(void *arg), void *arg);
 
 /* No look any more; a call under way is answered by the closing of the ledger. NULL is fine. */

@@ -22,6 +22,7 @@
 
 #define RUNNER_TYPES (RUNNER_REDIS + 1)
 
+struct shortfalls;
 struct solo;
 struct worker;
 
@@ -61,6 +62,7 @@ struct worker {
         struct claimer *claimers[PATH_COUNT_];
         struct runner *runners[RUNNER_TYPES];
         struct claimer_options claims;
+        struct shortfalls *shortfalls;
         struct spine spine;
         struct job *jobs;
         size_t job_count;

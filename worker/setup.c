@@ -130,7 +130,7 @@ static void log_revised(const struct setup *su, const struct job *j, const struc
                               out->revised.count, STATE_SKIPPED, out->cause);
                 row_decided(j->row, STATE_SKIPPED, out->revised.count);
         }
-        told_log(su->o.log, out->told, out->told_count);
+        told_log(su->o.log, su->o.shortfalls, out->told, out->told_count);
         for (size_t i = 0; i < out->told_count; i++)
                 row_decided(j->row, out->told[i].state, out->told[i].count);
 }

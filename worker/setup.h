@@ -10,11 +10,13 @@
 
 struct delays;
 struct setup;
+struct shortfalls;
 struct triglog;
 
 struct setup_options {
         struct delays *delays;
         struct triglog *log;
+        struct shortfalls *shortfalls;
         struct ledger *ledger;
         struct job *jobs;                  /* those of another ledger are passed over; borrowed */
         size_t job_count;

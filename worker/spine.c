@@ -15,6 +15,9 @@
 /* Between looks at a trigger log that could not be written: no claim is made meanwhile. */
 #define LOG_RETRY_MS 500
 
+/* A beat that is late by more: the process was stopped, or had no processor. */
+#define STOOD_STILL_MS 200
+
 /* After memory ran out. */
 #define MEMORY_RETRY_MS 1000
 
@@ -163,10 +166,12 @@ void spine_turn(struct spine *s, struct stamp now)
         }
         bool writable = log_is_writable(s);
         for (; room > 0 && (u = agenda_take(&s->agenda, at)); room--) {
-                if (writable)
+                if (writable) {
                         spine_ask(s, u, now);
-                else
-                        agenda_put(&s->agenda, u, (struct instant) { at.ms + LOG_RETRY_MS });
+                        continue;
+                }
+                u->trouble = CAUSE_LOG;
+                agenda_put(&s->agenda, u, (struct instant) { at.ms + LOG_RETRY_MS });
         }
 
         struct instant next = agenda_next(&s->agenda);
@@ -192,6 +197,24 @@ void spine_stepped(struct spine *s, struct job *jobs, size_t count, struct stamp
                 for (unsigned k = 0; k < jobs[i].unit_count; k++)
                         if (jobs[i].units[k].node.index)
                                 spine_enlist(s, &jobs[i].units[k]);
+}
+
+static bool is_overdue(struct mono beat_due, struct mono now)
+{
+        return beat_due.ns != 0 && mono_since_ms(beat_due, now) >= STOOD_STILL_MS;
+}
+
+void spine_beat(struct spine *s, struct mono now, struct mono next)
+{
+        if (is_overdue(s->beat_due, now))
+                s->stood_still = now;
+        s->beat_due = next;
+}
+
+/* An answer that came meanwhile is read before the beat that is due. */
+bool spine_stood_still(const struct spine *s, struct mono since, struct mono now)
+{
+        return s->stood_still.ns > since.ns || is_overdue(s->beat_due, now);
 }
 
 void spine_ledger_up(struct spine *s, struct job *jobs, size_t count, const struct ledger *l, struct stamp now)

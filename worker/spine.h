@@ -15,6 +15,7 @@
 struct board_place;
 struct cease_line;
 struct occurrence;
+struct shortfalls;
 struct triglog;
 
 enum spine_phase {
@@ -27,6 +28,7 @@ struct spine_options {
         struct delays *delays;
         struct triglog *log;
         struct board_place *place;
+        struct shortfalls *shortfalls;
         struct claimer_options *claims;    /* its `term` is what this worker leads by */
         const char *node, *owner;
         const char *log_dir;               /* folder of the trigger log */
@@ -46,6 +48,8 @@ struct spine {
         enum spine_phase phase;
         struct instant began;              /* instants before it are nobody's fault in this life */
         struct instant stepped;            /* what the clock showed when it was set; INSTANT_NONE: it was not */
+        struct mono beat_due;              /* ns 0: there is none */
+        struct mono stood_still;           /* the newest beat that was late by much; ns 0: none */
         struct instant drained;            /* when it began to drain; INSTANT_NONE: it works */
         struct instant horizon;            /* what is due later is left alone */
         struct occurrence *all;            /* those alive, newest first */
@@ -83,6 +87,12 @@ struct instant spine_next(const struct spine *s);
 
 /* The wall clock was set: every wait is forgotten and every unit is looked at anew. */
 void spine_stepped(struct spine *s, struct job *jobs, size_t count, struct stamp now);
+
+/* This process runs, and will be heard of again at `next`. */
+void spine_beat(struct spine *s, struct mono now, struct mono next);
+
+/* It did not run for a while since then: what took long is not the ledger's doing. */
+bool spine_stood_still(const struct spine *s, struct mono since, struct mono now);
 
 /* The ledger `l` answers again: units that waited for it are looked at now. */
 void spine_ledger_up(struct spine *s, struct job *jobs, size_t count, const struct ledger *l, struct stamp now);

@@ -25,7 +25,7 @@ int job_init(struct job *j, const struct task *task, const char *node)
         for (unsigned i = 0; i < j->unit_count; i++)
                 j->units[i] = (struct unit) {
                         .of = j, .shard = i, .cursor = INSTANT_NONE, .handed = INSTANT_NONE,
-                        .said_down = INSTANT_NONE,
+                        .said_down = INSTANT_NONE, .held = INSTANT_NONE,
                 };
         return 0;
 }
@@ -75,7 +75,7 @@ void unit_advance(struct unit *u, struct instant cursor)
                 return;
         u->cursor = cursor;
         u->trouble = CAUSE_NONE;
-        u->backoff_ms = 0;
+        u->backoff_ms = u->early_ms = 0;
 }
 
 unsigned unit_back_off(struct unit *u)

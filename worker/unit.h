@@ -31,8 +31,6 @@ struct job {
         bool defined;
         bool competes;                   /* enabled, has a schedule, and is not manual */
         bool split;                      /* another definition is in force: said once, then its units sleep */
-        struct mono warned;              /* of a run that did not succeed; ns 0: never */
-        unsigned unwarned;               /* of them since then */
         uint64_t queued, queued_shown;   /* instants that wait, as last seen; of them on the scoreboard */
         struct unit *units;              /* owned; one a shard */
         unsigned unit_count;
@@ -47,10 +45,12 @@ struct unit {
         struct instant handed;           /* newest instant that an attempt was made for; INSTANT_NONE */
         struct instant said_down;        /* the instant whose DOWN or HALTED is in the trigger log already */
         enum cause trouble;              /* why instants after `cursor` were not decided; CAUSE_NONE */
+        struct instant held;             /* until then a claim was not answered by the ledger; INSTANT_NONE */
         unsigned shard;
         unsigned running;                /* occurrences of this process that were granted and not yet closed */
         unsigned queued;                 /* path none: instants in `own_queue` */
         unsigned backoff_ms;             /* 0: no trouble */
+        unsigned early_ms;               /* the newest wait for the store's clock; 0: it is not behind */
         bool registered;                 /* has a cursor in the ledger */
         bool claiming;                   /* one occurrence is being claimed: not in the agenda meanwhile */
         bool taking;                     /* one that waits in the queue is being asked for */

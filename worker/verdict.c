@@ -11,6 +11,7 @@
 #include "ledger/rules.h"
 #include "worker/ended.h"
 #include "worker/occurrence.h"
+#include "worker/shortfall.h"
 
 /* A cursor that moves under us again and again is moved by siblings who are ahead: they are let go first. */
 #define MOVED_MAX     4
@@ -19,6 +20,11 @@
 #define HALTED_RETRY_MS 5000
 #define SAID_AGAIN_MS   60000
 #define EARLY_MIN_MS    1
+#define EARLY_FIRST_MS  1000
+#define EARLY_MAX_MS    30000
+
+/* A claim that the ledger did not answer for so long held up its unit. */
+#define HELD_MIN_MS     200
 
 /* Also a take that was not granted: of no instant in particular. */
 static bool is_of_no_instant(const struct occurrence *o)
@@ -58,6 +64,7 @@ static enum cause attempt_cause(const struct claim_out *a)
 static void log_answer(struct occurrence *o)
 {
         struct triglog *log = o->spine->o.log;
+        struct shortfalls *people = o->spine->o.shortfalls;
         struct job *j = o->unit->of;
         const struct claim *c = &o->claim;
         struct line_subject subject = occurrence_subject(o);
@@ -67,16 +74,19 @@ static void log_answer(struct occurrence *o)
                                 o->late_us, attempt_cause(&c->answer), c->answer.store_time);
                 row_attempt(j->row, c->answer.outcome);
         }
-        ended_log(log, o->spine->o.place, c->answer.ended, c->answer.ended_count);
+        ended_log(log, o->spine->o.place, people, c->answer.ended, c->answer.ended_count);
         if (c->answer.gap_written && c->gap.count > 0) {
                 triglog_range(log, subject.task, subject.scope_key, subject.shard, c->gap.first, c->gap.last,
                               c->gap.count, rules_gap_state(c->gap_cause), c->gap_cause);
                 row_decided(j->row, rules_gap_state(c->gap_cause), c->gap.count);
+                shortfall_range(people, subject.task, &c->gap, rules_gap_state(c->gap_cause), c->gap_cause);
         }
         if (c->answer.outcome == OUTCOME_DECIDED && !is_of_no_instant(o)) {
                 triglog_range(log, subject.task, subject.scope_key, subject.shard, c->planned, c->planned, 1,
                               c->answer.state, c->answer.cause);
                 row_decided(j->row, c->answer.state, 1);
+                shortfall_range(people, subject.task, &(struct instant_range) { c->planned, c->planned, 1 },
+                                c->answer.state, c->answer.cause);
         }
 }
 
@@ -151,21 +161,25 @@ static void on_moved(struct occurrence *o)
         spine_ask(s, u, clock_wall());
 }
 
-/* The store's clock is behind: the instant has not come yet. */
+/* The store's clock is behind: the instant has not come yet. If by much, it may be set right at any time. */
 static void on_early(struct occurrence *o)
 {
         struct spine *s = o->spine;
+        struct unit *u = o->unit;
         struct stamp store = o->claim.answer.store_time;
         struct instant newest = is_of_no_instant(o) ? o->claim.gap.last : o->claim.planned;
         int64_t ahead_ms = store.ns ? (instant_stamp(newest).ns - store.ns) / NS_PER_MS + 1 : EARLY_MIN_MS;
 
         if (!s->said_early)
-                (void) log_warning(0, "task %s: due here, but %lld ms early by the ledger's clock; nothing starts before "
-                                   "its time there", o->unit->of->task->name, (long long) ahead_ms);
+                (void) log_warning(0, "task %s: due here, but %lld ms early by the ledger's clock; nothing starts "
+                                   "before its time there", u->of->task->name, (long long) ahead_ms);
         s->said_early = true;
         if (ahead_ms < EARLY_MIN_MS)
                 ahead_ms = EARLY_MIN_MS;
-        close_and_wake(o, in_ms(ahead_ms < 1000 ? ahead_ms : 1000));
+        u->early_ms = u->early_ms ? u->early_ms * 2 : EARLY_FIRST_MS;
+        if (u->early_ms > EARLY_MAX_MS)
+                u->early_ms = EARLY_MAX_MS;
+        close_and_wake(o, in_ms(ahead_ms < u->early_ms ? ahead_ms : u->early_ms));
 }
 
 /* Trouble: tried again while grace lasts, with more and more time between; then it is the misfire rule's, which
@@ -191,7 +205,7 @@ static void on_defined(struct ledger_call *call)
         int error = call->error;
 
         o->call_in_flight = false;
-        told_log(s->o.log, out.told, out.told_count);
+        told_log(s->o.log, s->o.shortfalls, out.told, out.told_count);
         ledger_call_done(call);
         if (error < 0) {
                 on_trouble(o, CAUSE_LEDGER_DOWN);
@@ -345,8 +359,22 @@ static void judge_take(struct occurrence *o)
                 spine_take(s, u);   /* that one was written off; others may wait behind it */
 }
 
+/* What is due while a claim of its unit waits for the ledger cannot be asked for. When this process, or a sibling with
+ * the run lock, stood still meanwhile, the ledger is not to blame. */
+static void note_held(struct occurrence *o)
+{
+        struct unit *u = o->unit;
+        struct mono now = clock_mono();
+
+        if (!u->of->ledger || !o->asked.ns || o->claim.was_lost_local || mono_since_ms(o->asked, now) < HELD_MIN_MS)
+                return;
+        if (!spine_stood_still(o->spine, o->asked, now))
+                u->held = in_ms(0);
+}
+
 void occurrence_judge(struct occurrence *o)
 {
+        note_held(o);
         if (o->claim.take && !is_of_no_instant(o))
                 o->late_us = (clock_wall().ns - instant_stamp(o->claim.planned).ns) / NS_PER_US;
         log_answer(o);

@@ -27,8 +27,7 @@ static struct instant now_instant(void)
 /* A task of no ledger has nothing to be defined in: it begins with its own window. */
 static void begin_unclaimed(struct job *j)
 {
-        struct instant cursor = misfire_first_cursor(&j->task->misfire, &j->task->schedule, now_instant(),
-                                                     j->task->first == FIRST_NEXT);
+        struct instant now = now_instant(), cursor = job_first_cursor(j, now, now);
 
         j->defined = true;
         j->valid_from = cursor;
@@ -294,8 +293,8 @@ void worker_on_stepped(const struct clock_jump *jump, void *arg)
                 (void) log_warning(0, "this machine slept for %.3f s; what was due meanwhile is left to the misfire "
                                    "policies", (double) jump->slept_ns / NS_PER_S);
         if (jump->wall_ns)
-                (void) log_warning(0, "clock-step: the wall clock was set %s by %.3f s%s", wall_s < 0 ? "back" : "forward",
-                                   wall_s < 0 ? -wall_s : wall_s,
+                (void) log_warning(0, "clock-step: the wall clock was set %s by %.3f s%s",
+                                   wall_s < 0 ? "back" : "forward", wall_s < 0 ? -wall_s : wall_s,
                                    wall_s < 0 ? "" : "; what was due between is left to the misfire policies");
         say_ahead(w);
 }
@@ -345,6 +344,7 @@ static void on_beat(uv_timer_t *t)
 
         place_beat(w->place, now, lag_us > 0 ? lag_us : 0);
         w->beat_due = mono_plus_ms(now, w->beat_ms);
+        spine_beat(&w->spine, now, w->beat_due);
         if (triglog_follow(w->log) == 1)
                 (void) log_error(0, "trigger log: its file was removed; what it told is lost, the next file is %s/%s",
                                  w->log_dir, triglog_name(w->log));

@@ -141,7 +141,7 @@ static void send_revoke(struct claim *c)
                 .planned = c->planned,
                 /* A gap is written by a claim alone: the cursor must not be moved over one by a revoke. */
                 .expect = c->gap.count ? INSTANT_NONE : c->expect,
-                /* A local request that was answered is over, whatever the answer; one to Redis may still be on its way. */
+                /* A local request that was answered is over, whatever the answer; one to Redis may be on its way. */
                 .not_after = claimer_of(c)->kind->path == PATH_REDIS ? c->not_after : INSTANT_NONE,
                 .grace_ms = c->grace_ms,
         };

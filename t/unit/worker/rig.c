@@ -114,8 +114,11 @@ void rig_up(struct rig *r)
         r->unit->cursor.ms = now_ms - 6;
         r->unit->registered = true;
 
+        r->shortfalls = shortfalls_new(&r->config);
+        assert_non_null(r->shortfalls);
         struct spine_options o = {
-                .delays = r->delays, .place = board_place(r->board, r->place), .claims = &r->claims,
+                .delays = r->delays, .place = board_place(r->board, r->place), .shortfalls = r->shortfalls,
+                .claims = &r->claims,
                 .node = "n", .owner = "n.0.1.s", .log_dir = "/log",
                 .tick_limit = 100, .max_handles = 100,
                 .deposed = on_deposed, .arg = r,
@@ -135,6 +138,7 @@ void rig_down(struct rig *r)
         assert_int_equal(r->spine.handles, 0);
         spine_done(&r->spine);
         job_done(&r->job);
+        r->shortfalls = shortfalls_free(r->shortfalls);
         delays_close(r->delays, on_closed, NULL);
         (void) uv_run(&r->loop, UV_RUN_DEFAULT);
         assert_int_equal(uv_loop_close(&r->loop), 0);

@@ -12,6 +12,7 @@
 #include "ledger/ledger.h"
 #include "worker/occurrence.h"
 #include "worker/runner/runner.h"
+#include "worker/shortfall.h"
 #include "worker/spine.h"
 
 #define RIG_MAX 256
@@ -51,6 +52,7 @@ struct rig {
         struct claimer_options claims;
         struct claimer claimer;
         struct ledger ledger;
+        struct shortfalls *shortfalls;
         struct spine spine;
         struct unit *unit;          /* the job's first */
 

@@ -31,7 +31,8 @@ static int up(void **state)
         rig_up(r);
         settled = 0;
         term = 0;
-        struct lead_options o = { .delays = r->delays, .place = board_place(r->board, r->place), .local = &r->ledger,
+        struct lead_options o = { .delays = r->delays, .place = board_place(r->board, r->place),
+                                  .shortfalls = r->shortfalls, .local = &r->ledger,
                                   .node = "n", .owner = "n.0.1.s", .boot = "b", .life = 3, .led = on_led,
                                   .settled = on_settled };
         return lead_open(&o, &lead);

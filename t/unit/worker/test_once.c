@@ -36,6 +36,7 @@ static struct {
         uv_timer_t tick;
         struct delays *delays;
         struct config config;
+        struct shortfalls *shortfalls;
         struct task task;
         struct board *board;
         struct ledger ledger;
@@ -208,7 +209,8 @@ static void worker_up(struct fake_worker *w, unsigned i, const struct claim_kind
         struct board_place *p = board_place(world.board, (unsigned) place);
         w->job.row = place_row(p, task_name);
         struct spine_options o = {
-                .delays = world.delays, .place = p, .claims = &w->claims, .node = "n", .owner = w->owner,
+                .delays = world.delays, .place = p, .shortfalls = world.shortfalls,
+                .claims = &w->claims, .node = "n", .owner = w->owner,
                 .log_dir = "/log", .tick_limit = 100, .max_handles = 100,
                 .timer_delay_ms = i * SKEW_MS,
         };
@@ -246,6 +248,8 @@ static void live(const struct claim_kind *kind)
         int64_t now_ms = stamp_instant(clock_wall()).ms;
 
         memset(&world, 0, sizeof(world));
+        world.shortfalls = shortfalls_new(&world.config);
+        assert_non_null(world.shortfalls);
         memset(&rig_log, 0, sizeof(rig_log));
         store.cursor.ms = now_ms;
         store.slot[0] = 0;
@@ -277,6 +281,7 @@ static void live(const struct claim_kind *kind)
                 kind->close(world.workers[i].job.claimer);
                 job_done(&world.workers[i].job);
         }
+        world.shortfalls = shortfalls_free(world.shortfalls);
         delays_close(world.delays, on_closed, NULL);
         (void) uv_run(&world.loop, UV_RUN_DEFAULT);
         assert_int_equal(uv_loop_close(&world.loop), 0);

@@ -470,5 +470,5 @@ int main(int argc, char **argv)
                 CASE(a_schedule_that_never_comes_again_lets_its_unit_sleep),
         };
 
-        return RUN_CASES(argc, argv, "queue", tests);
+        return RUN_CASES(argc, argv, "waiting", tests);
 }
