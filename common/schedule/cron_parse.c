@@ -69,9 +69,8 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct reading *r,
         item[shown] = '\0';
         e->at = (size_t) (t.at - r->expression);
         e->length = len;
-        int n = r->number ? snprintf(e->text, sizeof(e->text), "field %u, %s: \"%s%s\" ", r->number, parts[r->part].name,
-                                     item, shown < len ? "..." : "")
-                          : 0;
+        int n = r->number ? snprintf(e->text, sizeof(e->text), "field %u, %s: ", r->number, parts[r->part].name) : 0;
+        n += snprintf(e->text + n, sizeof(e->text) - (size_t) n, "\"%s%s\" ", item, shown < len ? "..." : "");
         va_start(ap, why);
         (void) vsnprintf(e->text + n, sizeof(e->text) - (size_t) n, why, ap);
         va_end(ap);
@@ -422,20 +421,20 @@ static int macro_read(struct reading *r, struct text word, struct text left)
         struct text behind = field_split(&left);
 
         if (text_is(word, "@reboot"))
-                return refuse(r, word, "@reboot is no time but the start of a machine, and there are no instants to plan");
+                return refuse(r, word, "is no time but the start of a machine, and there are no instants to plan");
         for (size_t i = 0; i < ARRAY_SIZE(macros); i++) {
                 if (!text_is(word, macros[i].name))
                         continue;
                 if (behind.at != behind.end)
-                        return refuse(r, behind, "nothing may stand behind %s", macros[i].name);
+                        return refuse(r, behind, "is too much: nothing may stand behind %s", macros[i].name);
                 return cron_parse(macros[i].fields, r->cron, r->error);
         }
-        return refuse(r, word, "no such macro; there are @hourly @daily @midnight @weekly @monthly @yearly @annually");
+        return refuse(r, word, "is no macro; there are @hourly @daily @midnight @weekly @monthly @yearly @annually");
 }
 
-static int expression_read(struct reading *r, struct text left)
+static int expression_read(struct reading *r, struct text all)
 {
-        struct text fields[FIELDS_MAX];
+        struct text fields[FIELDS_MAX], left = all;
         unsigned count = 0;
 
         for (struct text f = field_split(&left); f.at < f.end; f = field_split(&left), count++) {
@@ -446,9 +445,9 @@ static int expression_read(struct reading *r, struct text left)
         }
         if (count == 5 || count == FIELDS_MAX)
                 return fields_read(r, fields, count);
-        return refuse(r, (struct text) { r->expression, r->expression },
-                      "%u field%s; a cron expression has five (minute, hour, day of month, month, day of week), or six with "
-                      "the second in front", count, count == 1 ? "" : "s");
+        return refuse(r, all,
+                      "has %u field%s; a cron expression has five (minute, hour, day of month, month, day of week), or six "
+                      "with the second in front", count, count == 1 ? "" : "s");
 }
 
 int cron_parse(const char *expression, struct cron *ret, struct cron_error *error)
@@ -458,7 +457,7 @@ int cron_parse(const char *expression, struct cron *ret, struct cron_error *erro
         size_t len = strnlen(expression, CRON_MAX);
 
         if (len == CRON_MAX)
-                return refuse(&r, (struct text) { expression, expression }, "longer than %d bytes", CRON_MAX - 1);
+                return refuse(&r, (struct text) { expression, expression + len }, "is longer than %d bytes", CRON_MAX - 1);
         int bad = expression_read(&r, (struct text) { expression, expression + len });
         if (bad)
                 return bad;

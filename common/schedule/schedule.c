@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/civil.h"
 #include "common/schedule/wall.h"
@@ -11,7 +12,6 @@
 
 /* Dates and weekdays repeat after 400 years: what does not come in them never does. */
 #define CALENDAR_S (146097 * 86400LL)
-#include <string.h>
 
 int schedule_every(int64_t every_ms, int64_t anchor_ms, struct schedule *ret)
 {

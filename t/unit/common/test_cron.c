@@ -124,13 +124,16 @@ static void what_is_refused_is_said(void **state)
                 { "0 ? * * *", 2, 1, "field 2, hour: \"?\" cannot be read; ? is for the day of month or the day of week" },
                 { "0 0 ? * ?", 8, 1, "field 5, day of week: \"?\" is the second ?; one of the two day fields may be ?, the "
                                      "other says which days" },
-                { "@dayly", 0, 6, "no such macro; there are @hourly @daily @midnight @weekly @monthly @yearly @annually" },
-                { " @daily 5", 8, 1, "nothing may stand behind @daily" },
-                { "@reboot", 0, 7, "@reboot is no time but the start of a machine, and there are no instants to plan" },
-                { "* * * *", 0, 0, "4 fields; a cron expression has five (minute, hour, day of month, month, day of week), "
-                                   "or six with the second in front" },
-                { "*", 0, 0, "1 field; a cron expression has five (minute, hour, day of month, month, day of week), or six "
-                             "with the second in front" },
+                { "@dayly", 0, 6, "\"@dayly\" is no macro; there are @hourly @daily @midnight @weekly @monthly @yearly "
+                                "@annually" },
+                { " @daily 5", 8, 1, "\"5\" is too much: nothing may stand behind @daily" },
+                { "@reboot", 0, 7, "\"@reboot\" is no time but the start of a machine, and there are no instants to plan" },
+                { "* * * *", 0, 7, "\"* * * *\" has 4 fields; a cron expression has five (minute, hour, day of month, "
+                                   "month, day of week), or six with the second in front" },
+                { "*", 0, 1, "\"*\" has 1 field; a cron expression has five (minute, hour, day of month, month, day of "
+                             "week), or six with the second in front" },
+                { "", 0, 0, "\"\" has 0 fields; a cron expression has five (minute, hour, day of month, month, day of "
+                            "week), or six with the second in front" },
                 { "\t\x01\xff * * * *", 1, 2, "field 1, minute: \"..\" cannot be read; allowed are 0-59" },
                 { "0 0 * * aaaaaaaaaabbbbbbbbbbccccccccccdddddddddde", 8, 41,
                   "field 5, day of week: \"aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd...\" cannot be read; allowed are 0-7, "
