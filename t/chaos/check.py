@@ -250,7 +250,8 @@ def said_in_logs(c):
         unit = r["task"], r["scope"], r["shard"]
         if r["state"] == "queued":
             continue   # who starts it will say so
-        if r["occ"] and r["fence"]:
+        # A claim whose answer was lost is made void: it has a fence, and a line as what was never granted.
+        if r["occ"] and r["fence"] and r["state"] != "missed":
             unheard = r["state"] == "interrupted" or r["occ"] not in ran
             if unheard and r["occ"] not in ended:
                 yield f"I6: no line says that {unit} {r['planned']} was {r['state']} ({r['cause']})"
