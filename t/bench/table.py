@@ -105,7 +105,7 @@ def lived(node, count, seconds):
 
 
 def node_with(context, where, path, count):
-    return context.node(where, [], path, include=f"{where}/part*.yaml", boot_timeout=f"{START_SECONDS}s",
+    return context.node(where, [], path, include=f"{where}/part*.yaml", boot_timeout="10s",
                         defaults={"timeout": "30s", "singleton": path}), write_table(where, count)
 
 

@@ -407,8 +407,7 @@ class Rig:
 
     def do_redis_stopped(self, f):
         pid = self.redis.process.pid
-        os.kill(pid, signal.SIGSTOP)
-        self.after(f.seconds, lambda: os.kill(pid, signal.SIGCONT))
+        self.halt(pid, f.seconds)   # it may be killed and started again meanwhile
         return "redis stands still"
 
     def do_redis_clients_killed(self, f):
