@@ -56,9 +56,9 @@ int tasks_series_read(const struct view *v, struct tasks_series *ret)
         for (size_t i = 0; i < count; i++) {
                 struct task_series *t = &s.list[i];
                 t->name = c->tasks[i].name;
-                t->next = task_next(v, &c->tasks[i]);
                 if (board_task_totals(v->board, t->name, &t->counts))
                         counts_add(&named, &t->counts);
+                t->next = task_next(v, &c->tasks[i], &t->counts);
         }
         /* The rest is what all rows hold beyond those: asking for each of a hundred thousand tasks would hold up
          * the loop. */

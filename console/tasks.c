@@ -13,7 +13,7 @@ bool task_competes(const struct task *t)
         return t->enabled && t->scope != SCOPE_MANUAL && t->schedule.kind != SCHEDULE_NONE;
 }
 
-struct instant task_next(const struct view *v, const struct task *t)
+static struct instant next_by_clock(const struct view *v, const struct task *t)
 {
         struct instant next = INSTANT_NONE;
 
@@ -22,11 +22,20 @@ struct instant task_next(const struct view *v, const struct task *t)
         return next;
 }
 
+struct instant task_next(const struct view *v, const struct task *t, const struct task_counts *c)
+{
+        struct instant next = next_by_clock(v, t);
+
+        if (!instant_is_none(next) && c->next_planned_ms > next.ms)
+                next.ms = c->next_planned_ms;
+        return next;
+}
+
 /* By what the workers plan: they go on from the newest decided instant, so that their next one tells where it is. */
 static bool stands_ahead(const struct view *v, const struct task *t)
 {
         struct task_counts counts;
-        struct instant next = task_next(v, t);
+        struct instant next = next_by_clock(v, t);
 
         if (instant_is_none(next) || !board_task_totals(v->board, t->name, &counts) || !counts.next_planned_ms)
                 return false;
@@ -85,7 +94,7 @@ static json_t *summary_json(const struct view *v, const struct task *t)
                          "schedule", schedule_json(t),
                          "shards", (int) t->shards,
                          "last_planned", json_instant(last),
-                         "next_planned", json_instant(task_next(v, t)),
+                         "next_planned", json_instant(task_next(v, t, &counts)),
                          "counts", v->board ? task_counts_json(&counts) : json_null());
 }
 

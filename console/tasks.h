@@ -23,8 +23,9 @@ json_t *task_json(const struct view *v, const struct task *t);
 /* True when the schedule makes the task run by itself. */
 bool task_competes(const struct task *t);
 
-/* The next planned instant after `v->wall`; INSTANT_NONE when it never runs by itself. */
-struct instant task_next(const struct view *v, const struct task *t);
+/* The next planned instant that may run: after `v->wall`, and after what was decided, by what the workers plan (`c`;
+ * nothing is known there: zeros). INSTANT_NONE when it never runs by itself. */
+struct instant task_next(const struct view *v, const struct task *t, const struct task_counts *c);
 
 /* True when a unit of a task counts instants as decided that lie more than max_future ahead: it does not start. */
 bool tasks_stand_ahead(const struct view *v);

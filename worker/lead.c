@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -22,6 +23,7 @@ struct gone {
         struct ledger_call local, group;
         struct delay local_wait, group_wait;
         bool local_open, group_open;       /* not answered for good */
+        bool local_waits, group_waits;     /* of those, not asked yet */
         bool trees_gone;
         char owner[OWNER_TEXT];
 };
@@ -232,6 +234,28 @@ static void on_gone_group_wait(struct delay *d)
         send_gone(g, g->lead->o.group, &g->group);
 }
 
+/* One death is told in two steps, the worker's and that of its trees. The second waits until the ledger heard that the
+ * first was said, or the same records would be told, and counted, twice. */
+static bool is_being_told(const struct gone *g, bool is_local)
+{
+        for (const struct gone *o = g->lead->gones; o; o = o->next)
+                if (o != g && strcmp(o->owner, g->owner) == 0 &&
+                    (is_local ? o->local_open && !o->local_waits : o->group_open && !o->group_waits))
+                        return true;
+        return false;
+}
+
+static void ask_waiting(struct lead *l, const char *owner, bool is_local)
+{
+        for (struct gone *g = l->gones; g && !l->canceled; g = g->next) {
+                bool *waits = is_local ? &g->local_waits : &g->group_waits;
+                if (!*waits || strcmp(g->owner, owner) != 0 || is_being_told(g, is_local))
+                        continue;
+                *waits = false;
+                send_gone(g, is_local ? l->o.local : l->o.group, is_local ? &g->local : &g->group);
+        }
+}
+
 static void gone_answered(struct gone *g, bool is_local, int error)
 {
         struct lead *l = g->lead;
@@ -253,6 +277,7 @@ static void gone_answered(struct gone *g, bool is_local, int error)
                 g->local_open = false;
         else
                 g->group_open = false;
+        ask_waiting(l, g->owner, is_local);
         if (is_local && error == 0 && !l->canceled)
                 l->o.settled(g->owner, g->trees_gone, l->o.arg);
         if (!g->local_open && !g->group_open)
@@ -311,9 +336,10 @@ int lead_gone(struct lead *l, const char *owner, bool trees_gone)
 
         g->local_open = true;
         g->group_open = l->o.group != NULL;
-        send_gone(g, l->o.local, &g->local);
-        if (g->group_open)
-                send_gone(g, l->o.group, &g->group);
+        g->local_waits = true;
+        g->group_waits = g->group_open;
+        ask_waiting(l, g->owner, true);
+        ask_waiting(l, g->owner, false);
         return 0;
 }
 
@@ -326,8 +352,8 @@ void lead_cancel(struct lead *l)
         delay_clear(l->o.delays, &l->group_wait);
         for (struct gone *g = l->gones, *next; g; g = next) {
                 next = g->next;
-                g->local_open = g->local_open && !delay_is_set(&g->local_wait);
-                g->group_open = g->group_open && !delay_is_set(&g->group_wait);
+                g->local_open = g->local_open && !g->local_waits && !delay_is_set(&g->local_wait);
+                g->group_open = g->group_open && !g->group_waits && !delay_is_set(&g->group_wait);
                 delay_clear(l->o.delays, &g->local_wait);
                 delay_clear(l->o.delays, &g->group_wait);
                 if (!g->local_open && !g->group_open)

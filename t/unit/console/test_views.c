@@ -179,7 +179,7 @@ static void a_cursor_far_ahead_is_not_ready(void **state)
         world_master(&w, true, false);
         unsigned place = world_add(&w, ROLE_WORKER, 0, 1, 10);
         board_set_timer_worker(w.board, place, true);
-        struct instant next = task_next(&w.view, &w.config.tasks[1]);
+        struct instant next = task_next(&w.view, &w.config.tasks[1], &(struct task_counts) { 0 });
         struct board_row *row = place_row(board_place(w.board, place), w.config.tasks[1].name);
         w.config.max_future_ms = 3600000;
 
@@ -187,6 +187,27 @@ static void a_cursor_far_ahead_is_not_ready(void **state)
         assert_string_equal(why_not_ready(&w), "");
         row_next(row, (struct instant) { next.ms + 3600001 });
         assert_non_null(strstr(why_not_ready(&w), "onced recover TASK --cursor now -c FILE"));
+        world_done(&w);
+}
+
+static void a_task_behind_a_cursor_ahead_shows_when_it_goes_on(void **state)
+{
+        struct world w;
+        (void) state;
+
+        world_init(&w, 1, 1);
+        unsigned place = world_add(&w, ROLE_WORKER, 0, 1, 10);
+        struct board_row *row = place_row(board_place(w.board, place), w.config.tasks[0].name);
+        struct instant next = task_next(&w.view, &w.config.tasks[0], &(struct task_counts) { 0 });
+
+        row_next(row, (struct instant) { next.ms + 90000 });
+        json_auto_t *ahead = tasks_json(&w.view, NULL, TASKS_PAGE);
+        assert_string_equal(text(json_array_get(json_object_get(ahead, "tasks"), 0), "next_planned"),
+                            "2025-11-30T17:01:31.000Z");
+        row_next(row, (struct instant) { next.ms - 90000 });   /* it is late: the clock goes on */
+        json_auto_t *late = tasks_json(&w.view, NULL, TASKS_PAGE);
+        assert_string_equal(text(json_array_get(json_object_get(late, "tasks"), 0), "next_planned"),
+                            "2025-11-30T17:00:01.000Z");
         world_done(&w);
 }
 
@@ -302,6 +323,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(a_process_name_cannot_shift_the_fields_of_stat),
                 cmocka_unit_test(readiness_names_its_reason),
                 cmocka_unit_test(a_cursor_far_ahead_is_not_ready),
+                cmocka_unit_test(a_task_behind_a_cursor_ahead_shows_when_it_goes_on),
                 cmocka_unit_test(status_sums_the_node_up),
                 cmocka_unit_test(a_task_shows_its_next_instant_only_if_it_competes),
                 cmocka_unit_test(pages_of_tasks_join_without_gap),

@@ -67,6 +67,43 @@ static struct ended_record *one_ended(void)
         return e;
 }
 
+/* A worker's death and that of its trees come one right after the other. */
+static void the_second_step_of_a_death_waits_until_the_first_is_said(void **state)
+{
+        (void) state;
+        assert_int_equal(lead_gone(lead, "n.1.7.s", false), 0);
+        assert_int_equal(lead_gone(lead, "n.1.7.s", true), 0);
+        assert_int_equal(lead_gone(lead, "n.2.8.s", true), 0);
+        assert_int_equal(r->call_count, 2);
+        assert_string_equal(r->calls[1]->in.interrupt.owner, "n.2.8.s");
+        struct ledger_call *first = r->calls[0];
+        assert_false(first->in.interrupt.trees_gone);
+        first->out.interrupt = (struct interrupt_out) { one_ended(), 1, NULL, 0 };
+        first->done(first);
+        assert_int_equal(r->call_count, 3);
+        assert_int_equal(first->op, LEDGER_SAID);
+        first->done(first);
+        assert_int_equal(settled, 1);
+        assert_int_equal(r->call_count, 4);
+        assert_int_equal(rig_call(r)->op, LEDGER_INTERRUPT);
+        assert_true(rig_call(r)->in.interrupt.trees_gone);
+        rig_answer_call(r, 0);
+        r->calls[1]->done(r->calls[1]);
+        assert_int_equal(settled, 3);
+        assert_int_equal(rig_lines("finish"), 1);
+}
+
+static void a_step_that_waits_ends_with_the_worker(void **state)
+{
+        (void) state;
+        assert_int_equal(lead_gone(lead, "n.1.7.s", false), 0);
+        assert_int_equal(lead_gone(lead, "n.1.7.s", true), 0);
+        lead_cancel(lead);
+        rig_answer_call(r, -ECANCELED);
+        assert_int_equal(r->call_count, 1);
+        assert_int_equal(settled, 0);
+}
+
 static void answer_gone(void)
 {
         assert_int_equal(lead_gone(lead, "n.1.7.s", true), 0);
@@ -149,6 +186,8 @@ static void nothing_told_needs_no_word(void **state)
 int main(int argc, char **argv)
 {
         static const struct CMUnitTest tests[] = {
+                CASE(the_second_step_of_a_death_waits_until_the_first_is_said),
+                CASE(a_step_that_waits_ends_with_the_worker),
                 CASE(what_a_dead_worker_decided_is_logged_in_its_place),
                 CASE(a_ledger_that_does_not_hear_it_delays_nothing),
                 CASE(what_could_not_be_written_stays_to_be_told),
