@@ -29,13 +29,13 @@ const struct option_help run_options[] = {
 };
 
 #define ROUND                                                                                                          \
-        { NULL, "A round looks at every task once: what its policies say is due is run and waited for, and so is what\n"\
-                "waits in its queue. No other process is needed, and none may be at work on the same state_dir. SIGTERM,\n"\
-                "SIGINT or SIGHUP lets what runs end and begins nothing more, a second one, or SIGQUIT, stops runs now.\n"\
-                "A task of `singleton: none` remembers nothing from one start to the next.", NULL },                   \
-        { NULL, "Exits with 0: all runs succeeded, or nothing was due; 70: a run failed, was interrupted or has an\n"   \
-                "unknown end, also one of an earlier start that was found so, or a ledger was not to be had; 75: another\n"\
-                "instance is at work.", NULL }
+        { NULL, "A round looks at every task once: what its policies say is due is run and waited for, and so is\n"    \
+                "what waits in its queue. No other process is needed, and none may be at work on the same state_dir.\n"\
+                "SIGTERM, SIGINT or SIGHUP lets what runs end and begins nothing more, a second one, or SIGQUIT,\n"    \
+                "stops runs now. A task of `singleton: none` remembers nothing from one start to the next.", NULL },   \
+        { NULL, "Exits with 0: all runs succeeded, or nothing was due; 70: a run failed, was interrupted or has an\n"  \
+                "unknown end, also one of an earlier start that was found so, or a ledger was not to be had;\n"        \
+                "75: another instance is at work.", NULL }
 
 const struct option_help once_options[] = {
         { "FILE", "the configuration", NULL },
@@ -54,7 +54,8 @@ const struct option_help work_options[] = {
 
 const struct option_help check_options[] = {
         { "FILE", "the configuration; what is wrong goes to standard error, with line and column", NULL },
-        { "--dump", "print the effective values, defaults filled in and secrets left out", NULL },
+        { "--dump", "print the effective values, defaults filled in. Left out are secret keys, and headers and\n"
+                    "variables with a name as Authorization, Cookie or *_TOKEN; a URL or a body is shown", NULL },
         { "--strict", "warnings count as errors", NULL },
         { "--keys", "print every key with its type, range, default and meaning; takes no FILE", NULL },
         { NULL, "Exits with 0 when `onced run` would take the file, else 78: also for what is read and checked, but\n"
@@ -67,7 +68,8 @@ const struct option_help check_options[] = {
         { "--tz ZONE", "on whose clock the expression is read, as Europe/Berlin; default UTC", NULL },                 \
         { "--fold first|both", "a local time that comes twice fires the first time (default) or both times", NULL },   \
         { "--every SPAN", "an interval, as 250ms, 30s, 10m, 1h or 2d", NULL },                                         \
-        { "--anchor TIME", "an instant of its grid, past or future, or milliseconds since 1970; default 0", NULL },    \
+        { "--anchor TIME", "an instant of its grid, past or future, or milliseconds since 1970 (negative: before);\n"  \
+                           "default 0", NULL },                                                                        \
         { "TASK", "the schedule of this task", NULL },                                                                 \
         { "-c FILE", "the configuration that has the task", NULL }
 #define REFUSED                                                                                                        \
@@ -80,8 +82,8 @@ const struct option_help next_options[] = {
         { "--count N", "at most so many, 1 to 10000; default 10, with --until all up to 10000", NULL },
         { "--json", "an array of UTC times", NULL },
         TIMES,
-        { NULL, "Each line is an instant in UTC and, for a cron schedule, on the clock of its zone. Between the lines it\n"
-                "is said where a local time of the schedule does not exist, or comes twice.", NULL },
+        { NULL, "Each line is an instant in UTC and, for a cron schedule, on the clock of its zone. Between the lines\n"
+                "it is said where a local time of the schedule does not exist, or comes twice.", NULL },
         REFUSED,
         END
 };
@@ -91,7 +93,8 @@ const struct option_help due_options[] = {
         { "--cursor TIME", "the newest instant that was decided; none: the very first start", NULL },
         { "--now TIME", "the time at which a worker looks; default now", NULL },
         { "--misfire POLICY", "skip or catch_up; default that of TASK, else skip", NULL },
-        { "--grace SPAN", "skip: how late an instant may still start; default the lesser of 59 s and the interval", NULL },
+        { "--grace SPAN", "skip: how late an instant may still start; default that of TASK, else the lesser of 59 s\n"
+                          "and the interval", NULL },
         { "--limit N", "catch_up: how many are run, the newest; 1 to 1000, default that of TASK, else 1", NULL },
         { "--lookback SPAN", "catch_up: how far back; up to 366d, default that of TASK, else 1h", NULL },
         { "--json", "{\"run\": [TIME...], \"skipped\": N}", NULL },
@@ -126,7 +129,8 @@ const struct option_help history_options[] = {
 };
 
 const struct option_help prove_options[] = {
-        { "LOG...", "trigger logs, or folders of them as <log.dir>/triggers; of all nodes, if there are several", NULL },
+        { "LOG...", "trigger logs, or folders of them as <log.dir>/triggers; of all nodes, if there are\n"
+                    "several", NULL },
         { "--since TIME", "judge only instants planned then or later", NULL },
         { "--until TIME", "judge only instants planned before then", NULL },
         { "--task NAME", "only this task; may be given again", NULL },
@@ -143,8 +147,8 @@ const struct option_help prove_options[] = {
                 "table. CROSSING counts runs that went on while another of their unit did; runs that had been queued\n"
                 "are not in LATE. Clocks that were set, and zone data that are not this machine's, are named below\n"
                 "the table. Columns of zeros are left out.", NULL },
-        { NULL, "The verdict is about once only, and the worst of all instants: ONCE, each ran once; EXPLAINED, some did\n"
-                "not, each for a reason that was recorded; UNKNOWN; MISSED; DUPLICATE. A task may be ONCE and every\n"
+        { NULL, "The verdict is about once only, and the worst of all instants: ONCE, each ran once; EXPLAINED, some\n"
+                "did not, each for a reason that was recorded; UNKNOWN; MISSED; DUPLICATE. A task may be ONCE and every\n"
                 "run of it have failed. Tasks of `singleton: none` are NOT SINGLE, and are not judged.", NULL },
         { NULL, "Exits with 0: every instant ran once, or its absence is explained; 1: a duplicate; 2: a missed\n"
                 "instant; 3: inconclusive, since logs are missing or damaged, a run's end is not known, a zone is not\n"
@@ -154,9 +158,10 @@ const struct option_help prove_options[] = {
 
 const struct option_help recover_options[] = {
         { "--ledger", "the local ledger was lost, damaged or put back", NULL },
-        { "--store", "the Redis server has lost this group's data", NULL },
+        { "--store", "the Redis server has lost this group's data; where it has not, nothing is changed", NULL },
         { "TASK --cursor now", "what was decided for this task lies ahead of now, since a clock was wrong", NULL },
-        { "-c FILE", "the configuration of the instance; it must be stopped, unless what is recovered is on Redis", NULL },
+        { "-c FILE", "the configuration of the instance; it must be stopped, unless what is recovered is\n"
+                   "on Redis", NULL },
         { "--yes", "do not ask", NULL },
         { NULL, "Says first what was found and what may be lost, and changes nothing without a yes.", NULL },
         END

@@ -120,7 +120,8 @@ const struct field task_fields[] = {
                   "six; or a macro as @daily. onced-schedule(7) has the grammar" },
         { ROW(struct task, "anchor", FIELD_INSTANT, schedule.anchor_ms), RANGE(INSTANT_FIRST, INSTANT_LAST),
           .dflt = "0", .schedule = true,
-          .help = "an instant of the grid of `every`, in the past or in the future" },
+          .help = "an instant of the grid of `every`, in the past or in the future: a time, or milliseconds since 1970 "
+                  "(negative: before)" },
         { ROW(struct task, "tz", FIELD_TEXT, tz), .judge = zone_judge, .max = ZONE_NAME_MAX - 1, .dflt = "UTC",
           .schedule = true, .help = "time zone on whose clock `cron` is read, as Europe/Berlin" },
         { ROW(struct task, "dst_fold", FIELD_CHOICE, dst_fold), .choices = dst_fold_names, .dflt = "first",
