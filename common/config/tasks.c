@@ -166,6 +166,17 @@ static void compact(struct config *c, const bool *dropped)
         c->task_count = kept;
 }
 
+/* Whether there was an attempt at a task: what is wrong with it has been said. */
+static bool tasks_given(const struct loading *ld)
+{
+        for (size_t i = 0; i < ld->source_count; i++) {
+                const struct node *n = node_get(ld->sources[i].tree.root, "tasks");
+                if (n && !node_is_null(n) && (n->kind != NODE_LIST || n->first))
+                        return true;
+        }
+        return false;
+}
+
 int tasks_index(struct loading *ld)
 {
         struct config *c = ld->config;
@@ -173,7 +184,7 @@ int tasks_index(struct loading *ld)
         _cleanup_(freep) bool *dropped = calloc(c->task_count + 1, sizeof(bool));
         if (!dropped)
                 return -ENOMEM;
-        if (c->task_count == 0)
+        if (!tasks_given(ld))
                 complain(ld->rd.complaints, SEVERITY_WARNING, (struct place) { c->path, 0, 0 }, "no tasks");
         int r = sort_names(c);
         if (r < 0 || drop_replaced(ld, dropped) == 0)

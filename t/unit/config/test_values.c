@@ -2,6 +2,7 @@
 #include "t/unit/cases.h"
 #include "t/unit/config/fixture.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,6 +269,21 @@ static void a_configuration_without_tasks_is_a_warning(void **state)
         assert_int_equal(f->result, 0);
         assert_true(complained(f, SEVERITY_WARNING, 0, 0, "no tasks"));
         assert_null(config_task(f->config, "a"));
+
+        fixture_load(f, "workers: 1\ntasks: []\n");
+        assert_true(complained(f, SEVERITY_WARNING, 0, 0, "no tasks"));
+}
+
+static void tasks_that_cannot_be_read_are_not_called_none(void **state)
+{
+        static const char *const wrong[] = { "tasks: { a: b }\n", "tasks: word\n", "tasks: [ word ]\n" };
+        struct fixture *f = *state;
+
+        for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+                fixture_load(f, wrong[i]);
+                assert_int_equal(f->result, -EINVAL);
+                assert_int_equal(f->complaints.warnings, 0);
+        }
 }
 
 static void alerts_are_read(void **state)
@@ -304,6 +320,7 @@ int main(int argc, char **argv)
                 CASE(a_lease_below_a_second_needs_the_test_flag),
                 CASE(keys_of_later_versions_are_noted_once_and_only_when_used),
                 CASE(a_configuration_without_tasks_is_a_warning),
+                CASE(tasks_that_cannot_be_read_are_not_called_none),
                 CASE(alerts_are_read),
         };
 
