@@ -143,7 +143,8 @@ static int talk_open(struct talk *t)
         int r = redis_url_parse(c->redis.url, &t->url);
         if (r < 0)
                 return r;
-        if (asprintf(&t->prefix, "onced:{%s:%s}:", given(c->redis.app, "onced"), given(c->redis.group, "default")) < 0) {
+        if (asprintf(&t->prefix, "onced:{%s:%s}:", given(c->redis.app, "onced"),
+                     given(c->redis.group, "default")) < 0) {
                 t->prefix = NULL;
                 return -ENOMEM;
         }
@@ -351,7 +352,8 @@ static void fill_set(struct talk *t)
         const struct cursors *k = t->arg;
         char who[100];
 
-        (void) snprintf(who, sizeof(who), "the cursor was set back to now by onced recover, uid %u", (unsigned) getuid());
+        (void) snprintf(who, sizeof(who), "the cursor was set back to now by onced recover, uid %u",
+                        (unsigned) getuid());
         redis_args_text(&t->args, t->prefix);
         redis_args_text(&t->args, t->memory.run_id);
         redis_args_text(&t->args, "set");

@@ -62,7 +62,8 @@ static void ledger_file(const struct sqlite_store *s, char *ret)
 
         *ret = '\0';
         if (statx(AT_FDCWD, s->path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &x) == 0 && (x.stx_mask & STATX_BTIME))
-                (void) snprintf(ret, LEDGER_FILE_TEXT, "%lld.%09u", (long long) x.stx_btime.tv_sec, x.stx_btime.tv_nsec);
+                (void) snprintf(ret, LEDGER_FILE_TEXT, "%lld.%09u", (long long) x.stx_btime.tv_sec,
+                                x.stx_btime.tv_nsec);
 }
 
 /* Without a witness there is less to see by, and all goes on: run_dir may be new, or be swept while we run. */

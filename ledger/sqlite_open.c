@@ -88,7 +88,8 @@ void store_up(struct sqlite_store *s, const char *note)
 static bool network_fs(long type)
 {
         static const unsigned magic[] = { NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0xff534d42 /* cifs */,
-                                          0xfe534d42 /* smb2 */, V9FS_MAGIC, 0x65735546 /* fuse */, 0x00c36400 /* ceph */,
+                                          0xfe534d42 /* smb2 */, V9FS_MAGIC, 0x65735546 /* fuse */,
+                                          0x00c36400 /* ceph */,
                                           0x0bd00bd0 /* lustre */, CODA_SUPER_MAGIC, AFS_SUPER_MAGIC };
 
         for (size_t i = 0; i < sizeof(magic) / sizeof(magic[0]); i++)

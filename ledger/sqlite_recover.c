@@ -394,7 +394,8 @@ static int set_back_one(struct ahead *a, const struct ahead_unit *u)
         char who[100];
 
         (void) schedule_next(a->schedule, now, &first);
-        (void) snprintf(who, sizeof(who), "the cursor was set back to now by onced recover, uid %u", (unsigned) getuid());
+        (void) snprintf(who, sizeof(who), "the cursor was set back to now by onced recover, uid %u",
+                        (unsigned) getuid());
         int r = run(a->v, "INSERT INTO record (task, scope, shard, planned, last, count, state, cause, result, slot, "
                           "tree, gap, ended, code, text_cut, error) "
                           "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, '', 0, 0, 0, ?9, -1, 0, ?10)",

@@ -8,8 +8,9 @@
  * - A range that runs backwards (22-2) is refused with its spelled-out form (22-23,0-2). A step counts from the first
  *   value of its range, of names too (MON-FRI/2), and anew each hour, day, month, year: every 7 minutes leave a rest of
  *   4. A step with more than the field's values (90 minutes) is refused; 60 minutes are the minute 0 alone.
- * - A day field that is exactly * or ? does not restrict. If both restrict, a day that matches either counts; a * with a
- *   step or in a list restricts, which other daemons read differently (cron_doubt). ? is one whole day field, not both.
+ * - A day field that is exactly * or ? does not restrict. If both restrict, a day that matches either counts; a * with
+ *   a step or in a list restricts, which other daemons read differently (cron_doubt). ? is one whole day field, not
+ *   both.
  * - Day of month, each alone in its field: L the last day; nW the weekday (Monday to Friday) nearest day n inside the
  *   month, and no day in a month without day n; LW the last weekday. Day of week, also in lists: dL the last such day
  *   of the month, d#k the k-th, 1 to 5: no day in a month without a fifth.

@@ -168,7 +168,8 @@ static int time_last(const struct cron *c, unsigned s)
 static uint64_t times_before(const struct cron *c, unsigned s)
 {
         unsigned hour = s / 3600, minute = s / 60 % 60;
-        uint64_t count = (uint64_t) how_many(c->hours & ((1U << hour) - 1)) * how_many(c->minutes) * how_many(c->seconds);
+        uint64_t a_minute = how_many(c->seconds), an_hour = how_many(c->minutes) * a_minute;
+        uint64_t count = how_many(c->hours & ((1U << hour) - 1)) * an_hour;
 
         if (c->hours & (1U << hour)) {
                 count += (uint64_t) how_many(c->minutes & ((1ULL << minute) - 1)) * how_many(c->seconds);

@@ -29,7 +29,8 @@ static const struct {
 static const struct {
         const char *name, *fields;
 } macros[] = {
-        { "@hourly", "0 * * * *" },   { "@daily", "0 0 * * *" },  { "@midnight", "0 0 * * *" }, { "@weekly", "0 0 * * 0" },
+        { "@hourly", "0 * * * *" },   { "@daily", "0 0 * * *" },  { "@midnight", "0 0 * * *" },
+        { "@weekly", "0 0 * * 0" },
         { "@monthly", "0 0 1 * *" }, { "@yearly", "0 0 1 1 *" }, { "@annually", "0 0 1 1 *" },
 };
 
@@ -196,7 +197,8 @@ static int step_read(const struct reading *r, struct text item, struct text *t, 
         if (*ret == 0)
                 return refuse(r, item, "has a step of 0; a step is at least 1");
         if (*ret > values)
-                return refuse(r, item, "has a step of more than the %u values of the field, and would match the first alone%s",
+                return refuse(r, item,
+                              "has a step of more than the %u values of the field, and would match the first alone%s",
                               values, r->part <= HOUR ? "; \"every\" takes any interval" : "");
         return 0;
 }
@@ -388,7 +390,8 @@ static int fields_read(struct reading *r, const struct text *fields, unsigned co
                 starred |= r->starred && is_day(r->part);
         }
         if (*fields[count - 1].at == '?' && *fields[count - 3].at == '?')
-                return refuse(r, r->field, "is the second ?; one of the two day fields may be ?, the other says which days");
+                return refuse(r, r->field,
+                              "is the second ?; one of the two day fields may be ?, the other says which days");
         c->seconds = sets[SECOND];
         c->minutes = sets[MINUTE];
         c->hours = (uint32_t) sets[HOUR];
@@ -446,8 +449,8 @@ static int expression_read(struct reading *r, struct text all)
         if (count == 5 || count == FIELDS_MAX)
                 return fields_read(r, fields, count);
         return refuse(r, all,
-                      "has %u field%s; a cron expression has five (minute, hour, day of month, month, day of week), or six "
-                      "with the second in front", count, count == 1 ? "" : "s");
+                      "has %u field%s; a cron expression has five (minute, hour, day of month, month, day of week), "
+                      "or six with the second in front", count, count == 1 ? "" : "s");
 }
 
 int cron_parse(const char *expression, struct cron *ret, struct cron_error *error)
@@ -455,10 +458,11 @@ int cron_parse(const char *expression, struct cron *ret, struct cron_error *erro
         struct cron c = { 0 };
         struct reading r = { .cron = &c, .expression = expression, .error = error };
         size_t len = strnlen(expression, CRON_MAX);
+        struct text all = { expression, expression + len };
 
         if (len == CRON_MAX)
-                return refuse(&r, (struct text) { expression, expression + len }, "is longer than %d bytes", CRON_MAX - 1);
-        int bad = expression_read(&r, (struct text) { expression, expression + len });
+                return refuse(&r, all, "is longer than %d bytes", CRON_MAX - 1);
+        int bad = expression_read(&r, all);
         if (bad)
                 return bad;
         *ret = c;

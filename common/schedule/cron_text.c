@@ -135,7 +135,7 @@ bool cron_equal(const struct cron *a, const struct cron *b)
 
 const char *cron_doubt(const struct cron *c)
 {
-        return c->starred ? "both the day of month and the day of week restrict, and one of them has a * in it: here a day "
-                            "that matches either counts, where other cron daemons want both"
+        return c->starred ? "both the day of month and the day of week restrict, and one of them has a * in it: here a "
+                            "day that matches either counts, where other cron daemons want both"
                           : NULL;
 }

@@ -32,7 +32,8 @@ static bool earlier_span(const struct zone *z, const struct zone_span *s, int64_
 }
 
 /* When `at` shows the local times of `earlier` again, in UTC: [from, until). */
-static void shown_again(const struct zone_span *earlier, const struct zone_span *at, int64_t *ret_from, int64_t *ret_until)
+static void shown_again(const struct zone_span *earlier, const struct zone_span *at, int64_t *ret_from,
+                        int64_t *ret_until)
 {
         int64_t shift = (int64_t) earlier->offset_s - at->offset_s;
 

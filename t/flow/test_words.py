@@ -34,7 +34,8 @@ def test_help_explains_every_option():
             assert any(re.match(rf"  (.* )?{option}( |$)", line) for line in explained), (command, option)
         for operand in re.findall(r"\b[A-Z]{3,}\b", usage):
             assert any(operand in line for line in explained), (command, operand)
-    assert "queued, running, succeeded, failed, interrupted, unknown, skipped, missed" in onced("help", "history").stdout
+    states = "queued, running, succeeded, failed, interrupted, unknown, skipped, missed"
+    assert states in onced("help", "history").stdout
     for word in ("0:", "1: a duplicate", "2: a missed", "3: inconclusive"):
         assert word in onced("help", "prove").stdout
 
@@ -61,7 +62,8 @@ def test_a_failed_run_is_explained_in_log_and_history(node):
     kit.wait_until(lambda: "exit code 3: no disk" in n.cli("history", "report").stdout, 10, "a failed run")
     kit.wait_until(lambda: n.cli("history", "report").stdout.count("exit code 3") >= 3, 10, "more of them")
     assert n.stop() == 0
-    said = re.findall(r"warning .* task report: occurrence [0-9a-f]{12} failed \(status\): exit code 3: no disk\n", n.text())
+    line = r"warning .* task report: occurrence [0-9a-f]{12} failed \(status\): exit code 3: no disk\n"
+    said = re.findall(line, n.text())
     assert len(said) == 1, n.text()   # one a minute
 
 
@@ -93,9 +95,9 @@ def test_the_page_about_schedules_names_what_there_is():
     bold = re.findall(r"^\.(?:BR?|BI) ([a-z_.]+):?(?: |$)", text, re.M) + re.findall(r"\\fP([a-z_]+)", text)
     assert len(bold) > 30
     assert set(bold) <= known | {"onced"}, set(bold) - known
-    for key in ("every", "anchor", "cron", "tz", "dst_fold", "misfire", "misfire.grace", "misfire.limit", "misfire.lookback",
-                "first", "overlap.queue_limit", "overlap.max_running", "tick_limit", "max_future", "skip", "catch_up",
-                "drop", "queue", "concurrent", "window", "next", "both"):
+    for key in ("every", "anchor", "cron", "tz", "dst_fold", "misfire", "misfire.grace", "misfire.limit",
+                "misfire.lookback", "first", "overlap.queue_limit", "overlap.max_running", "tick_limit",
+                "max_future", "skip", "catch_up", "drop", "queue", "concurrent", "window", "next", "both"):
         assert key in bold, key
     for command in re.findall(r"^\.B \"?onced ([a-z]+)", text, re.M):
         assert command in commands(), command
@@ -107,7 +109,8 @@ def test_the_page_about_schedules_names_what_there_is():
     assert len(table) == 5
     for names, fields in table:
         for name in names.split(", "):
-            answers = {onced("next", "--json", "--cron", e, "--from", "2027-01-01T00:00:00Z").stdout for e in (name, fields)}
+            answers = {onced("next", "--json", "--cron", e, "--from", "2027-01-01T00:00:00Z").stdout
+                       for e in (name, fields)}
             assert len(answers) == 1, (name, fields)
 
 
@@ -131,8 +134,8 @@ def test_the_page_of_commands_has_all_of_them():
 @pytest.mark.skipif(not shutil.which("groff"), reason="formats pages")
 @pytest.mark.parametrize("name", ["onced.1", "onced-schedule.7"])
 def test_pages_are_formatted_without_a_warning(name):
-    done = subprocess.run(["groff", "-man", "-t", "-ww", "-z", kit.SOURCE / "man" / name], capture_output=True, text=True,
-                          timeout=60)
+    done = subprocess.run(["groff", "-man", "-t", "-ww", "-z", kit.SOURCE / "man" / name], capture_output=True,
+                          text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -376,7 +376,8 @@ static void instant_ahead_of_the_clock_is_early(void **state)
         assert_int_equal(peeked(w, 0).cursor.ms, world_at(w, -10).ms);
 
         /* Nor can whose clock is ahead give up what is still to come. */
-        a = (struct ask) { .gap_alone = true, .expect = -10, .gap_first = -9, .gap_last = 29, .gap_cause = CAUSE_MISFIRE };
+        a = (struct ask) { .gap_alone = true, .expect = -10, .gap_first = -9, .gap_last = 29,
+                           .gap_cause = CAUSE_MISFIRE };
         assert_int_equal(try_claim(w, a, NULL), OUTCOME_EARLY);
         assert_int_equal(peeked(w, 0).cursor.ms, world_at(w, -10).ms);
 }

@@ -34,7 +34,8 @@ void assert_taken(struct world *w, const struct take_out *out, int at);
 struct finish_out finish_and_take(struct world *w, struct ask a, struct ask_texts *words, enum state state, int n);
 
 /* Ends the run that the `n`th take began at `at`, and takes the next as the `next`th take, unless that is 0. */
-struct finish_out finish_taken(struct world *w, const char *owner, int n, const struct take_out *took, int at, int next);
+struct finish_out finish_taken(struct world *w, const char *owner, int n, const struct take_out *took, int at,
+                               int next);
 
 extern const struct CMUnitTest claim_cases[], life_cases[], death_cases[], queue_cases[], waiting_cases[];
 extern const size_t claim_case_count, life_case_count, death_case_count, queue_case_count,

@@ -148,7 +148,8 @@ static void missed_instant_is_told(void **state)
 static void end_without_a_start_is_told(void **state)
 {
         struct world *w = conformance_world(state, NEEDS);
-        struct ask refused = { .owner = DEAD, .at = -9, .expect = -10 }, ran = { .owner = DEAD, .at = -8, .expect = -9 };
+        struct ask refused = { .owner = DEAD, .at = -9, .expect = -10 };
+        struct ask ran = { .owner = DEAD, .at = -8, .expect = -9 };
         struct ask_texts texts, others;
         struct ledger_call c;
         world_task(w, 1, -10);

@@ -23,8 +23,8 @@ enum outcome queue_claim(struct world *w, int at, struct ask_texts *texts);
 void queue_fill(struct world *w, int waiting, struct ask_texts *texts);
 
 /* The end of the first run, that takes what is next with the words of attempt `n`; 0: and takes nothing. */
-void queue_prepare_finish(struct world *w, struct ask_texts *texts, int n, struct take_texts *words, struct take_in *take,
-                          struct ledger_call *ret);
+void queue_prepare_finish(struct world *w, struct ask_texts *texts, int n, struct take_texts *words,
+                          struct take_in *take, struct ledger_call *ret);
 struct finish_out queue_finish(struct world *w, struct ask_texts *texts, int n);
 
 /* Attempt `n` of `owner` (NULL: the world's); `stale_occ` is what it has watched, "" nothing. */

@@ -162,7 +162,8 @@ void redis_store_of_old(const struct redis_server *s, const char *group)
 {
         (void) redis_say(s, "EVAL %s 2 onced:{test:%s}:store onced:{test:%s}:fence",
                          "redis.call('SET', KEYS[2], '1')"
-                         "redis.call('HSET', KEYS[1], 'v', '1', 'inc', '0123456789abcdef0123456789abcdef', 'epoch', '1',"
+                         "redis.call('HSET', KEYS[1], 'v', '1', 'inc', '0123456789abcdef0123456789abcdef',"
+                         "  'epoch', '1',"
                          "  'run_id', string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'),"
                          "  'barrier', '000000000000000', 'born', '000000000000000', 'hold', '000000000000000')",
                          group, group);

@@ -429,7 +429,8 @@ static void lost_unit_is_not_made_anew(void **state)
         reg.in.reg = (struct register_in) { { "", WORLD_TASK, 0 }, world_at(&w, -10) };
         world_call(&w, &reg);
         assert_int_equal(reg.error, -EUCLEAN);
-        assert_non_null(strstr(reg.why, "the cursor of " WORLD_TASK ", shard 0; cure: onced recover TASK --cursor now"));
+        assert_non_null(strstr(reg.why, "the cursor of " WORLD_TASK
+                                         ", shard 0; cure: onced recover TASK --cursor now"));
         end(&w);
         (void) state;
 }

@@ -244,8 +244,8 @@ static void owner_puts_back_a_take_that_the_store_lost(void **state)
                 struct take_out out = finished == 0 ? queue_finish(&w, &texts, 1).take : queue_take(&w, NULL, 2, "");
                 assert_int_equal(out.claim.outcome, OUTCOME_GRANTED);
                 (void) redis_say(&redis_shared, "HSET %s state queued tok before", queue_key_of(&w, "o", out.occ));
-                (void) redis_say(&redis_shared, "ZADD %s %lld %s", queue_key(&w, "q:" QUEUE_UNIT), (long long) out.planned.ms,
-                                 out.occ);
+                (void) redis_say(&redis_shared, "ZADD %s %lld %s", queue_key(&w, "q:" QUEUE_UNIT),
+                                 (long long) out.planned.ms, out.occ);
                 (void) redis_say(&redis_shared, "DEL %s", queue_key(&w, "ur:" QUEUE_UNIT));
                 ask_take(&w, NULL, finished + 1, &words, &take);
                 if (finished == 0) {

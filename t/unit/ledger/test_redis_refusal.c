@@ -20,7 +20,8 @@ static void error_loses_where_it_came_from_and_gains_its_cure(void **state)
                 { "WRONGPASS invalid username-password pair", "WRONGPASS invalid username-password pair" },
                 { "NOPERM User app has no permissions to run the 'role' command",
                   "NOPERM User app has no permissions to run the 'role' command" COMMANDS },
-                { "ERR The user executing the script can't run this command or subcommand script: abc, on @user_script:4.",
+                { "ERR The user executing the script can't run this command or subcommand script: abc, "
+                  "on @user_script:4.",
                   "ERR The user executing the script can't run this command or subcommand" COMMANDS },
                 { "NOPERM No permissions to access a key", "NOPERM No permissions to access a key" KEYS },
                 { "ERR The user executing the script can't access at least one of the keys mentioned in the command "

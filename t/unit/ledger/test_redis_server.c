@@ -251,7 +251,8 @@ static void addresses_are_read_strictly(void **state)
         assert_int_equal(u.db, 3);
 
         static const char *const malformed[] = {
-                "redis://", "redis://:6379", "redis://h:", "redis://h:x", "redis://h/x", "redis://[::1", "redis://[::1]x",
+                "redis://", "redis://:6379", "redis://h:", "redis://h:x", "redis://h/x", "redis://[::1",
+                "redis://[::1]x",
                 "redis://%zz@h", "redis://a%00@h", "unix://", "unix://relative", "unix:///s?x=1", "unix:///s?db=",
         };
         for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)

@@ -143,7 +143,8 @@ static void units_beyond_a_page_are_listed(void **state)
         }
         /* More of them than a page holds, of another node. */
         for (int i = 0; i < 400; i++)
-                (void) redis_say(&redis_shared, "HSET %s elsewhere%d [\"there\",\"mail\",\"%d\"]", queue_key(&w, "qs"), i, i);
+                (void) redis_say(&redis_shared, "HSET %s elsewhere%d [\"there\",\"mail\",\"%d\"]",
+                                 queue_key(&w, "qs"), i, i);
 
         c = (struct ledger_call) { .op = LEDGER_QUEUED };
         c.in.queued.node = w.node;
@@ -174,7 +175,8 @@ static void cursor_set_back_opens_what_waits_as_well(void **state)
         queue_begin(&w);
         queue_fill(&w, 2, &texts);
         occurrence_id("", WORLD_TASK, 0, world_at(&w, -7), occ);
-        (void) redis_say(&redis_shared, "ZADD %s %lld %s", queue_key(&w, "q:" QUEUE_UNIT), (long long) world_at(&w, 3600).ms, occ);
+        (void) redis_say(&redis_shared, "ZADD %s %lld %s", queue_key(&w, "q:" QUEUE_UNIT),
+                         (long long) world_at(&w, 3600).ms, occ);
         (void) redis_say(&redis_shared, "HSET %s cursor %015lld", queue_key(&w, "u:" QUEUE_UNIT),
                          (long long) world_at(&w, 3600).ms);
         const struct task *by_name[] = { &queue_task };
