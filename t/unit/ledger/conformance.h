@@ -41,6 +41,9 @@ void world_end(struct world *w);
 void world_open(struct world *w);
 void world_close(struct world *w);
 
+/* Runs the loop until the ledger has said so. */
+void world_wait_health(struct world *w, enum ledger_health h);
+
 /* Sends and runs the loop until it is answered. */
 void world_call(struct world *w, struct ledger_call *c);
 /* Sends all in one turn, and waits for all: one batch. */

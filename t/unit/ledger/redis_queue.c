@@ -26,12 +26,6 @@ void queue_end(struct world *w)
         alarm(0);
 }
 
-void queue_wait_health(struct world *w, enum ledger_health h)
-{
-        while (w->health != h || w->health_changes == 0)
-                (void) uv_run(&w->loop, UV_RUN_ONCE);
-}
-
 enum outcome queue_claim(struct world *w, int at, struct ask_texts *texts)
 {
         struct ledger_call c;

@@ -14,8 +14,6 @@ extern struct task queue_task;
 void queue_begin(struct world *w);
 void queue_end(struct world *w);
 
-void queue_wait_health(struct world *w, enum ledger_health h);
-
 /* Claims the instant `at`; the fence is in `texts` when it is granted. */
 enum outcome queue_claim(struct world *w, int at, struct ask_texts *texts);
 

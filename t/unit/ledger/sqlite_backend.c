@@ -86,3 +86,22 @@ int64_t file_number(const struct world *w, const char *file, const char *sql)
         (void) sqlite3_close(db);
         return n;
 }
+
+int sqlite_case(void **state)
+{
+        struct world *w = calloc(1, sizeof(*w));
+
+        assert_non_null(w);
+        alarm(60);
+        assert_int_equal(world_begin(w, &sqlite_backend), 0);
+        *state = w;
+        return 0;
+}
+
+int sqlite_case_end(void **state)
+{
+        world_end(*state);
+        free(*state);
+        alarm(0);
+        return 0;
+}

@@ -7,6 +7,10 @@
 
 extern const struct conformance_backend sqlite_backend;
 
+/* For cmocka: *state is a world on a ledger that is not open yet, and its end; a case has a minute. */
+int sqlite_case(void **state);
+int sqlite_case_end(void **state);
+
 /* A file of the state folder; valid until the next call. */
 const char *state_path(const struct world *w, const char *name);
 

@@ -38,12 +38,6 @@ static void end(struct world *w)
         alarm(0);
 }
 
-static void wait_health(struct world *w, enum ledger_health h)
-{
-        while (w->health != h || w->health_changes == 0)
-                (void) uv_run(&w->loop, UV_RUN_ONCE);
-}
-
 static enum outcome claim(struct world *w, int at, int expect, struct ledger_call *c, struct ask_texts *texts)
 {
         ask_claim(w, &(struct ask) { .at = at, .expect = expect }, texts, c);
@@ -88,7 +82,7 @@ static void lost_reply_gives_one_grant_and_the_same_fence(void **state)
         world_call(&w, &c);
         assert_int_equal(c.error, -ETIMEDOUT);
         cut.lose_replies = false;
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
 
         ask_claim(&w, &next, &texts, &c);
         world_call(&w, &c);
@@ -120,7 +114,7 @@ static void request_that_lay_on_the_wire_past_its_time_does_nothing(void **state
         world_call(&w, &c);
         assert_int_equal(c.error, -ETIMEDOUT);
         redis_cut_release(&cut);
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
 
         struct ledger_call p = { .op = LEDGER_PEEK };
         p.in.peek.unit = (struct unit_key) { "", WORLD_TASK, 0 };
@@ -151,7 +145,7 @@ static void connection_cut_after_sending_is_unknown(void **state)
         assert_int_equal(c.error, -ETIMEDOUT);
         assert_int_equal(c.out.claim.outcome, OUTCOME_DOWN);
         cut.cut_on_request = false;
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         assert_int_equal(claim(&w, -9, -10, &c, &texts), OUTCOME_GRANTED);
 
         world_close(&w);
@@ -176,7 +170,7 @@ static void silent_server_is_given_up_at_the_deadline(void **state)
         assert_true(mono_since_ms(start, clock_mono()) < 900);
         assert_int_equal(w.health, LEDGER_DOWN);
 
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         assert_int_equal(claim(&w, -9, -10, &c, &texts), OUTCOME_GRANTED);
         end(&w);
         (void) state;
@@ -248,7 +242,7 @@ static void server_of_another_kind_is_down(void **state)
         w.config.redis.url = url;
         world_open(&w);
 
-        wait_health(&w, LEDGER_DOWN);
+        world_wait_health(&w, LEDGER_DOWN);
         assert_non_null(strstr(w.why, "Protocol error"));
         world_close(&w);
         uv_close((uv_handle_t *) &listener, NULL);
@@ -280,7 +274,7 @@ static void missing_server_is_said_at_once(void **state)
 
         redis_server_again(&s);
         start = clock_mono();
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         assert_true(mono_since_ms(start, clock_mono()) < 1500);
         end(&w);
         redis_server_stop(&s);
@@ -316,9 +310,9 @@ static void restarted_server_may_have_lost_claims(void **state)
         world_call(&w, &fin);
 
         redis_server_kill(&s);
-        wait_health(&w, LEDGER_DOWN);
+        world_wait_health(&w, LEDGER_DOWN);
         redis_server_again(&s);
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
 
         /* What was planned before the restart may have been started under a claim that was lost. */
         assert_int_equal(claim(&w, -8, -9, &c, &texts), OUTCOME_DECIDED);
@@ -354,9 +348,9 @@ static void fences_go_on_from_the_clock_when_the_counter_went_back(void **state)
         (void) snprintf(key, sizeof(key), "onced:{test:%s}:fence", w.config.redis.group);
         (void) redis_say(&s, "SET %s 5", key);
         redis_server_kill(&s);
-        wait_health(&w, LEDGER_DOWN);
+        world_wait_health(&w, LEDGER_DOWN);
         redis_server_again(&s);
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
 
         c.out.claim.cursor = cursor;
         do {

@@ -36,12 +36,6 @@ static void end(struct world *w, struct redis_server *s)
         alarm(0);
 }
 
-static void wait_health(struct world *w, enum ledger_health h)
-{
-        while (w->health != h || w->health_changes == 0)
-                (void) uv_run(&w->loop, UV_RUN_ONCE);
-}
-
 /* Another process of the same node, or its next life. */
 static void come_again(struct world *w)
 {
@@ -148,7 +142,7 @@ static void emptied_store_halts_a_process_that_comes_later(void **state)
 
         (void) redis_say(&s, "FLUSHALL");
         come_again(&w);
-        wait_health(&w, LEDGER_HALTED);
+        world_wait_health(&w, LEDGER_HALTED);
         assert_non_null(strstr(w.why, "lost its identity"));
         assert_int_equal(claim(&w, -9, -10, &c), OUTCOME_HALTED);
         assert_string_equal(redis_say(&s, "DBSIZE"), "0");
@@ -191,13 +185,13 @@ static void store_of_another_incarnation_halts_by_name(void **state)
 
         /* Who lived through it sees it by the next call, though epoch and server are the same ... */
         assert_int_equal(claim(&w, -9, -10, &c), OUTCOME_DOWN);
-        wait_health(&w, LEDGER_HALTED);
+        world_wait_health(&w, LEDGER_HALTED);
         assert_non_null(strstr(w.why, old));
         assert_non_null(strstr(w.why, new));
         assert_non_null(strstr(w.why, "onced recover --store -c FILE"));
         /* ... and who comes later by the node's memory. */
         come_again(&w);
-        wait_health(&w, LEDGER_HALTED);
+        world_wait_health(&w, LEDGER_HALTED);
         assert_int_equal(claim(&w, -9, -10, &c), OUTCOME_HALTED);
         end(&w, &s);
         (void) state;
@@ -213,7 +207,7 @@ static void store_that_was_once_recovered_is_not_taken_for_any_other(void **stat
         (void) redis_say(&s, "HSET onced:{test:%s}:store inc 00000000000000000000000000000001 recovered 1 replaces %s",
                          w.config.redis.group, "00000000000000000000000000000002 ");
         come_again(&w);
-        wait_health(&w, LEDGER_HALTED);
+        world_wait_health(&w, LEDGER_HALTED);
         assert_non_null(strstr(w.why, "not the one this node remembers"));
         end(&w, &s);
         (void) state;
@@ -229,16 +223,16 @@ static void recovered_store_is_taken_by_who_remembers_what_it_replaces(void **st
         world_task(&w, 1, -10);
         (void) redis_say(&s, "FLUSHALL");
         come_again(&w);
-        wait_health(&w, LEDGER_HALTED);
+        world_wait_health(&w, LEDGER_HALTED);
 
         assert_int_equal(recover_store(&w.config, &done, why), 0);
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         assert_string_equal(store_field(&w, &s, "inc"), done.incarnation);
         assert_true(done.barrier.ms >= w.base.ms);
         /* The node has learnt it: losing it again is a loss again. */
         (void) redis_say(&s, "FLUSHALL");
         come_again(&w);
-        wait_health(&w, LEDGER_HALTED);
+        world_wait_health(&w, LEDGER_HALTED);
         end(&w, &s);
         (void) state;
 }
@@ -251,12 +245,12 @@ static void epoch_is_raised_above_what_the_node_remembers_of_it(void **state)
         world_task(&w, 1, -10);
         (void) redis_say(&s, "HSET onced:{test:%s}:store epoch 7", w.config.redis.group);
         come_again(&w);
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
 
         /* An older copy is put back. */
         (void) redis_say(&s, "HSET onced:{test:%s}:store epoch 3", w.config.redis.group);
         come_again(&w);
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         assert_string_equal(store_field(&w, &s, "epoch"), "8");
         assert_true(strtoll(store_field(&w, &s, "barrier"), NULL, 10) >= w.base.ms);
         end(&w, &s);
@@ -276,10 +270,10 @@ static void damaged_memory_is_named_with_its_cure(void **state)
         w.health = LEDGER_UP;
         w.health_changes = 0;
         world_open(&w);
-        wait_health(&w, LEDGER_DOWN);
+        world_wait_health(&w, LEDGER_DOWN);
         assert_non_null(strstr(w.why, "damaged; cure: remove it"));
         forget(&w);
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         free(path);
         end(&w, &s);
         (void) state;

@@ -57,7 +57,7 @@ static void lost_reply_of_a_finish_hands_over_once(void **state)
         assert_int_equal(c.error, -ETIMEDOUT);
         assert_int_equal(c.out.finish.take.claim.outcome, OUTCOME_DOWN);
         cut.lose_replies = false;
-        queue_wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         struct finish_out out = queue_finish(&w, &texts, 1);
         assert_int_equal(out.finished, FINISHED_OK);
         assert_int_equal(out.take.claim.outcome, OUTCOME_GRANTED);
@@ -72,7 +72,7 @@ static void lost_reply_of_a_finish_hands_over_once(void **state)
         assert_int_equal(c.error, -ETIMEDOUT);
         assert_int_equal(c.out.take.claim.outcome, OUTCOME_DOWN);
         cut.lose_replies = false;
-        queue_wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         world_close(&w);
         redis_cut_stop(&cut, &w.loop);
         queue_end(&w);
@@ -100,7 +100,7 @@ static void late_copy_of_a_take_starts_nothing(void **state)
         world_call(&w, &c);
         assert_int_equal(c.error, -ETIMEDOUT);
         cut.hold_requests = false;
-        queue_wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         assert_int_equal(queue_take(&w, NULL, 1, "").claim.outcome, OUTCOME_BUSY);
         assert_int_equal(queue_finish(&w, &texts, 0).finished, FINISHED_OK);
         redis_cut_release(&cut);

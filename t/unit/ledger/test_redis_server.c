@@ -28,17 +28,11 @@ static void end(struct world *w)
         alarm(0);
 }
 
-static void wait_health(struct world *w, enum ledger_health h)
-{
-        while (w->health != h || w->health_changes == 0)
-                (void) uv_run(&w->loop, UV_RUN_ONCE);
-}
-
 static void refused_naming(struct world *w, const char *cause)
 {
         struct ledger_call p = { .op = LEDGER_PEEK };
 
-        wait_health(w, LEDGER_DOWN);
+        world_wait_health(w, LEDGER_DOWN);
         if (!strstr(w->why, cause))
                 fail_msg("'%s' does not name '%s'", w->why, cause);
         p.in.peek.unit = (struct unit_key) { "", WORLD_TASK, 0 };
@@ -56,7 +50,7 @@ static void evicting_server_is_refused_until_it_does_not(void **state)
         refused_naming(&w, "maxmemory-policy is allkeys-lru; set noeviction");
 
         (void) redis_say(&redis_shared, "CONFIG SET maxmemory-policy noeviction");
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         end(&w);
         (void) state;
 }
@@ -71,7 +65,7 @@ static void server_without_persistence_is_refused(void **state)
 
         (void) redis_say(&redis_shared, "CONFIG SET save %s", "900\\ 1");
         (void) redis_say(&redis_shared, "CONFIG SET appendonly yes");
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         end(&w);
         (void) state;
 }
@@ -85,7 +79,7 @@ static void replica_is_refused(void **state)
         refused_naming(&w, "server is a slave");
 
         (void) redis_say(&redis_shared, "REPLICAOF NO ONE");
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         end(&w);
         (void) state;
 }
@@ -132,14 +126,14 @@ static void wrong_password_is_named_and_the_right_one_is_taken(void **state)
         w.config.redis.user = text("default");
         w.config.redis.password = text("s3cret/x");
         world_open(&w);
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         end(&w);
 
         begin(&w);
         (void) snprintf(url, sizeof(url), "redis://:s3cret%%2fx@127.0.0.1:%u/3", s.port);
         w.config.redis.url = url;
         world_open(&w);
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         end(&w);
         redis_server_stop(&s);
         (void) state;
@@ -157,7 +151,7 @@ static void missing_permission_is_named_with_its_cure(void **state)
 
         /* Where CONFIG is forbidden, INFO says enough about an append-only file. */
         (void) redis_say(&redis_shared, "ACL SETUSER app +info -config");
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         end(&w);
         (void) state;
 }
@@ -196,7 +190,7 @@ static void name_of_the_server_is_resolved(void **state)
         (void) snprintf(url, sizeof(url), "redis://localhost:%u", redis_shared.port);
         w.config.redis.url = url;
         world_open(&w);
-        wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
         assert_int_equal(w.health_changes, 1);
         end(&w);
         (void) state;

@@ -25,9 +25,9 @@ static void what_waits_over_a_restart_of_the_server_is_not_run(void **state)
         queue_fill(&w, 1, &texts);
         assert_int_equal(queue_finish(&w, &texts, 0).finished, FINISHED_OK);
         redis_server_kill(&s);
-        queue_wait_health(&w, LEDGER_DOWN);
+        world_wait_health(&w, LEDGER_DOWN);
         redis_server_again(&s);
-        queue_wait_health(&w, LEDGER_UP);
+        world_wait_health(&w, LEDGER_UP);
 
         for (int i = 0; i < 2; i++) {
                 struct take_out out = queue_take(&w, NULL, 1, "");

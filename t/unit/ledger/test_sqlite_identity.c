@@ -15,25 +15,6 @@
 #include "common/node_id.h"
 #include "t/unit/cases.h"
 
-static int begin_closed(void **state)
-{
-        struct world *w = calloc(1, sizeof(*w));
-
-        assert_non_null(w);
-        assert_int_equal(world_begin(w, &sqlite_backend), 0);
-        alarm(60);
-        *state = w;
-        return 0;
-}
-
-static int end(void **state)
-{
-        world_end(*state);
-        free(*state);
-        alarm(0);
-        return 0;
-}
-
 /* Any call, for its error. */
 static int probe(struct world *w)
 {
@@ -474,7 +455,7 @@ static void write_after_a_clean_mark_takes_it_away(void **state)
         assert_int_equal(file_number(w, "ledger.db", "SELECT clean FROM meta"), 0);
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, begin_closed, end)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, sqlite_case, sqlite_case_end)
 
 int main(int argc, char **argv)
 {

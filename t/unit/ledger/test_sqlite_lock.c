@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -13,22 +12,9 @@ static const struct ask first = { .at = -9, .expect = -10 };
 
 static int begin(void **state)
 {
-        struct world *w = calloc(1, sizeof(*w));
-
-        assert_non_null(w);
-        alarm(60);
-        assert_int_equal(world_begin(w, &sqlite_backend), 0);
-        world_open(w);
-        world_task(w, 1, -10);
-        *state = w;
-        return 0;
-}
-
-static int end(void **state)
-{
-        world_end(*state);
-        free(*state);
-        alarm(0);
+        (void) sqlite_case(state);
+        world_open(*state);
+        world_task(*state, 1, -10);
         return 0;
 }
 
@@ -198,7 +184,7 @@ static void idle_ledger_does_not_hold_the_loop(void **state)
         assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, sqlite_case_end)
 
 int main(int argc, char **argv)
 {

@@ -66,14 +66,12 @@ static void old_sql(const struct world *w, const char *format, ...)
 /* The world's task in its first revision, its cursor 10 s back, and one run of it under way. */
 static int begin(void **state)
 {
-        struct world *w = calloc(1, sizeof(*w));
         struct ask_texts texts;
         struct ledger_call c;
         sqlite3 *db;
 
-        assert_non_null(w);
-        alarm(60);
-        assert_int_equal(world_begin(w, &sqlite_backend), 0);
+        (void) sqlite_case(state);
+        struct world *w = *state;
         assert_int_equal(sqlite3_open(state_path(w, "ledger.db"), &db), SQLITE_OK);
         assert_int_equal(sqlite3_exec(db, layout_1, NULL, NULL, NULL), SQLITE_OK);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
@@ -89,15 +87,6 @@ static int begin(void **state)
                    "('" WORLD_TASK "', '', 0, %lld, %lld, 1, '%s', '%s', '%s', '%s', '%s', 1, '%s', 77, 'running', '', "
                    "'', 1, 0, 0, -1, 0, '')", (long long) world_at(w, -10).ms, (long long) world_at(w, -10).ms,
                 texts.occ, texts.token, texts.trig, w->owner, w->node, w->boot);
-        *state = w;
-        return 0;
-}
-
-static int end(void **state)
-{
-        world_end(*state);
-        free(*state);
-        alarm(0);
         return 0;
 }
 
@@ -218,7 +207,7 @@ static void recovery_looks_without_changing_and_then_migrates(void **state)
         assert_int_equal(number(w, "SELECT count(*) FROM record"), 1);
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, sqlite_case_end)
 
 int main(int argc, char **argv)
 {

@@ -215,20 +215,8 @@ static int queuer(char **argv)
 
 static int begin(void **state)
 {
-        struct world *w = calloc(1, sizeof(*w));
-
-        assert_non_null(w);
+        (void) sqlite_case(state);
         alarm(120);
-        assert_int_equal(world_begin(w, &sqlite_backend), 0);
-        *state = w;
-        return 0;
-}
-
-static int end(void **state)
-{
-        world_end(*state);
-        free(*state);
-        alarm(0);
         return 0;
 }
 
@@ -416,7 +404,7 @@ static void killed_takers_lose_nothing_that_waits(void **state)
         print_message("%u starts noted, %lld died\n", noted, (long long) died);
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, sqlite_case_end)
 
 int main(int argc, char **argv)
 {

@@ -5,9 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ledger/recover.h"
 
@@ -15,22 +13,9 @@ static const struct ask first = { .at = -9, .expect = -10, .overlap = OVERLAP_QU
 
 static int begin(void **state)
 {
-        struct world *w = calloc(1, sizeof(*w));
-
-        assert_non_null(w);
-        alarm(60);
-        assert_int_equal(world_begin(w, &sqlite_backend), 0);
-        world_open(w);
-        world_task(w, 1, -10);
-        *state = w;
-        return 0;
-}
-
-static int end(void **state)
-{
-        world_end(*state);
-        free(*state);
-        alarm(0);
+        (void) sqlite_case(state);
+        world_open(*state);
+        world_task(*state, 1, -10);
         return 0;
 }
 
@@ -294,7 +279,7 @@ static void take_that_does_not_fit_is_turned_away(void **state)
         assert_int_equal(q.error, -EINVAL);
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, sqlite_case_end)
 
 int main(int argc, char **argv)
 {

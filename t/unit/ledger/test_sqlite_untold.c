@@ -2,29 +2,13 @@
 #include "t/unit/cases.h"
 #include "t/unit/ledger/sqlite_backend.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #define DEAD "dead-0a1b2c3d.1.77.9-cccc"
 
 static int begin(void **state)
 {
-        struct world *w = calloc(1, sizeof(*w));
-
-        assert_non_null(w);
-        alarm(60);
-        assert_int_equal(world_begin(w, &sqlite_backend), 0);
-        world_open(w);
-        world_task(w, 1, -20);
-        *state = w;
-        return 0;
-}
-
-static int end(void **state)
-{
-        world_end(*state);
-        free(*state);
-        alarm(0);
+        (void) sqlite_case(state);
+        world_open(*state);
+        world_task(*state, 1, -20);
         return 0;
 }
 
@@ -80,7 +64,7 @@ static void said_owners_leave_no_trace(void **state)
         assert_int_equal(file_number(w, "ledger.db", "SELECT count(*) FROM untold"), 0);
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, sqlite_case_end)
 
 int main(int argc, char **argv)
 {

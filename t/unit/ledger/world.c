@@ -61,6 +61,12 @@ void world_close(struct world *w)
                 (void) uv_run(&w->loop, UV_RUN_ONCE);
 }
 
+void world_wait_health(struct world *w, enum ledger_health h)
+{
+        while (w->health != h || w->health_changes == 0)
+                (void) uv_run(&w->loop, UV_RUN_ONCE);
+}
+
 static void on_done(struct ledger_call *c)
 {
         --*(size_t *) c->arg;
