@@ -148,8 +148,8 @@ const struct option_help prove_options[] = {
                 "are not in LATE. Clocks that were set, and zone data that are not this machine's, are named below\n"
                 "the table. Columns of zeros are left out.", NULL },
         { NULL, "The verdict is about once only, and the worst of all instants: ONCE, each ran once; EXPLAINED, some\n"
-                "did not, each for a reason that was recorded; UNKNOWN; MISSED; DUPLICATE. A task may be ONCE and every\n"
-                "run of it have failed. Tasks of `singleton: none` are NOT SINGLE, and are not judged.", NULL },
+                "did not, each for a reason that was recorded; UNKNOWN; MISSED; DUPLICATE. A task may be ONCE and\n"
+                "every run of it have failed. Tasks of `singleton: none` are NOT SINGLE, and are not judged.", NULL },
         { NULL, "Exits with 0: every instant ran once, or its absence is explained; 1: a duplicate; 2: a missed\n"
                 "instant; 3: inconclusive, since logs are missing or damaged, a run's end is not known, a zone is not\n"
                 "on this machine, or nothing was due in the judged time (NOTHING).", NULL },
