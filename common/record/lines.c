@@ -196,16 +196,17 @@ void triglog_attempt(struct triglog *t, const struct line_subject *s, enum path 
 }
 
 /* A run line that reached the file in part stays there as a fragment, and this line behind it says how long
- * it is: the reader then knows that it was no start, and no tampering. */
+ * it is: the reader then knows that it was no start, and no tampering. The fragment ends with a mark, or one that
+ * lacks nothing but its newline would be a whole line. */
 static void torn_line(struct triglog *t, size_t bytes)
 {
         struct line_mark m;
 
         t->cut = 0;
-        buf_char(&t->pending, '\n');
+        buf_text(&t->pending, "~\n");
         if (!writer_begin(t, "torn", &m))
                 return;
-        line_int(&t->pending, "bytes", (int64_t) bytes);
+        line_int(&t->pending, "bytes", (int64_t) bytes + 1);
         (void) writer_end(t, &m);
 }
 

@@ -152,7 +152,7 @@ static void all_mistakes_are_said_and_those_of_defaults_once(void **state)
         fixture_load(f, "defaults: { timeout: 1s, cron: '0 0 * *', tz: Moon }\n"
                         "tasks:\n- { name: a, noop: }\n- { name: b, noop: }\n");
         assert_int_equal(f->complaints.errors, 2);
-        assert_true(complained(f, SEVERITY_ERROR, 1, 32, "defaults.cron: "));
+        assert_true(complained(f, SEVERITY_ERROR, 1, 33, "defaults.cron: "));
         assert_true(complained(f, SEVERITY_ERROR, 1, 47, "defaults.tz: "));
 }
 

@@ -319,16 +319,18 @@ static rlim_t size_now(const struct place *p)
         return (rlim_t) st.st_size;
 }
 
-/* The limit lets 40 bytes of the run line through. */
-static void a_torn_run_line_shows_as_itself_and_is_no_run(void **state)
+/* The file takes only so many bytes of a run line. How many the line has is returned. */
+static size_t tear_run_line(struct place *p, unsigned pid, size_t bytes)
 {
-        struct place *p = *state;
         _cleanup_(buf_done) struct buf b = BUF_EMPTY;
-        p->log = open_log(p, "0", 1, 0);
+        char said[32];
+
+        p->log = open_log(p, "0", pid, 0);
         triglog_start(p->log, "worker", 1, "0.1.0", "", "");
         assert_int_equal(triglog_flush(p->log), 0);
 
-        limit_file_size(size_now(p) + 40);
+        rlim_t before = size_now(p);
+        limit_file_size(before + bytes);
         assert_int_equal(triglog_run(p->log, &subject, PATH_FLOCK, "7", "noop"), -EFBIG);
         assert_int_equal(triglog_state(p->log), -EFBIG);
         assert_int_equal(triglog_flush(p->log), -EFBIG);
@@ -338,12 +340,28 @@ static void a_torn_run_line_shows_as_itself_and_is_no_run(void **state)
         triglog_stop(p->log, "drained", NULL);
 
         read_file(p, triglog_name(p->log), &b);
+        (void) snprintf(said, sizeof(said), "\"bytes\":%zu,", bytes + 1);
         assert_int_equal(count_of(&b, "\"e\":\"torn\""), 1);
-        assert_int_equal(count_of(&b, "\"bytes\":40,"), 1);
+        assert_int_equal(count_of(&b, said), 1);
         assert_int_equal(count_of(&b, "\n"), 4);
+        before = size_now(p);
+        assert_int_equal(triglog_run(p->log, &subject, PATH_FLOCK, "8", "noop"), 0);
+        size_t whole = size_now(p) - before;
+        p->log = triglog_close(p->log);
+        return whole;
+}
+
+static void a_torn_run_line_shows_as_itself_and_is_no_run(void **state)
+{
+        struct place *p = *state;
+        size_t whole = tear_run_line(p, 1, 40);
+
+        /* All but the newline; it may have a digit more or less than the one that was written whole. */
+        for (unsigned lacking = 1; lacking <= 3; lacking++)
+                (void) tear_run_line(p, 1 + lacking, whole - lacking);
         struct evidence *e = verify(p);
         assert_int_equal(troubles(e, "line"), 0);
-        assert_int_equal(e->lines, 3);
+        assert_int_equal(e->lines, 4 * 4);
         evidence_free(e);
 }
 
