@@ -344,5 +344,5 @@ int main(int argc, char **argv)
                 cmocka_unit_test(signals_are_verbs),
         };
 
-        return RUN_CASES(argc, argv, "rules", tests);
+        return RUN_CASES(argc, argv, "master rules", tests);
 }
