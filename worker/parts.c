@@ -193,6 +193,10 @@ static void open_spine(struct worker *w)
                 .life = w->birth->life,
                 .rank = w->birth->slot + 1,
         };
+        if (w->solo)
+                w->claims.master = w->birth->process;
+        else
+                (void) process_identify(getppid(), &w->claims.master);   /* unknown: notes of siblings are not believed */
         struct spine_options o = {
                 .delays = w->delays, .log = w->log, .place = w->place, .shortfalls = w->shortfalls,
                 .claims = &w->claims,

@@ -41,6 +41,9 @@ bool occurrence_settled(const struct unit *u, const struct occurrence *o, int64_
         /* What waited is run while its log is at later instants: another's word of its end may be read before the run. */
         if (o->path != PATH_NONE && o->runs == 0 && spans_has(&u->queued, o->planned_ms))
                 return false;
+        /* So may it be when a log is at later instants of other tasks already, as at a start that catches up. */
+        if (o->path != PATH_NONE && o->runs == 0 && o->end_count > 0 && o->ends[0].by_other)
+                return frontier_ms > o->ends[0].t_us / 1000;
         if (o->path != PATH_NONE)
                 return o->end_count > 0;
         plan = plans_at(u->plans, (struct instant) { o->planned_ms });
@@ -288,7 +291,8 @@ static int settle_run(struct judge *j, struct unit *u, struct row *row, const st
         if (r == 0)
                 r = unit_neighbours(j, u, row, o);
         if (r == 0 && is_unfinished(j, o))
-                r = occurrence_finding(j, u, row, o, FINDING_UNFINISHED, "no line says how it ended; its ledger may (onced history)");
+                r = occurrence_finding(j, u, row, o, FINDING_UNFINISHED,
+                                       "no line says how it ended; its ledger may (onced history)");
         if (r < 0 || o->manual)
                 return r;
         r = fence_check(j, u, row, o);

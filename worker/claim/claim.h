@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/config/config.h"
+#include "common/process.h"
 #include "ledger/ledger.h"
 #include "worker/delay.h"
 
@@ -71,6 +72,7 @@ struct claimer_options {
         struct delays *delays;
         const char *node, *owner;
         uint64_t life;
+        struct process_id master;    /* this process, when it has none */
         unsigned rank;               /* 1..: this worker's place among its siblings */
         uint64_t term;               /* changes: 0 while this worker does not lead */
         bool ending;                 /* changes: the ledgers are closing, no claim is left */

@@ -65,12 +65,15 @@ static bool is_decided(enum outcome out)
 static void note(const struct claimer *cr, const struct claim *c)
 {
         if (c->lock_fd >= 0 && !c->take && is_decided(c->answer.outcome))
-                runlock_write(c->lock_fd, &(struct runlock_note) { c->planned, cr->options->life });
+                runlock_write(c->lock_fd, &(struct runlock_note) { c->planned, cr->options->master });
 }
 
 static bool is_noted(const struct claimer *cr, const struct claim *c, const struct runlock_note *n)
 {
-        return !c->take && n->life == cr->options->life && n->decided.ms == c->planned.ms;
+        const struct process_id *master = &cr->options->master;
+
+        return !c->take && n->decided.ms == c->planned.ms && n->master.pid > 0 && n->master.pid == master->pid &&
+               strncmp(n->master.start, master->start, sizeof(master->start)) == 0;
 }
 
 static void end_done(struct claim *c)

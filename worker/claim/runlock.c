@@ -93,8 +93,14 @@ int runlock_take(const char *run_dir, struct unit *u, struct runlock_note *ret)
 
 void runlock_write(int fd, const struct runlock_note *note)
 {
+        struct runlock_note n;
+
+        memset(&n, 0, sizeof(n));
+        n.decided = note->decided;
+        n.master.pid = note->master.pid;
+        (void) snprintf(n.master.start, sizeof(n.master.start), "%s", note->master.start);
         /* Without it, or with a part of it, the others ask the ledger. */
-        (void) !pwrite(fd, note, sizeof(*note), 0);
+        (void) !pwrite(fd, &n, sizeof(n), 0);
 }
 
 void runlock_read(const char *run_dir, struct unit *u, struct runlock_note *ret)

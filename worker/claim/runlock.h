@@ -1,13 +1,12 @@
 /* Run locks: one file a unit in run_dir/locks, created once and never unlinked, locked by flock(2). In the file stands
  * a note: the instant that its last holder saw decided. The note saves siblings a question to the ledger, which all
  * but one of them would ask only to be told that they are too late; it decides nothing, and a file without one, or
- * with one of another life of the node, is as good. */
+ * with one that the children of another master wrote, is as good: they may have another ledger. */
 #ifndef ONCED_RUNLOCK_H
 #define ONCED_RUNLOCK_H
 
-#include <stdint.h>
-
 #include "common/clock.h"
+#include "common/process.h"
 #include "common/record/ids.h"
 
 struct unit;
@@ -17,7 +16,7 @@ int runlock_folder(const char *run_dir);
 
 struct runlock_note {
         struct instant decided;
-        uint64_t life;           /* of the node; another life may have another ledger */
+        struct process_id master;   /* of who wrote it */
 };
 
 /* Tries to lock the unit's file without waiting. A descriptor to be closed, and never unlocked: LOCK_UN in any

@@ -49,7 +49,7 @@ int claim_rig_up(void **state)
         (void) state;
         rig_up(r);
         r->claims.term = 1;
-        r->claims.life = 7;
+        r->claims.master = (struct process_id) { 7, "9-ab12" };
         (void) snprintf(run_dir, sizeof(run_dir), "/tmp/onced-test-XXXXXX");
         assert_non_null(mkdtemp(run_dir));
         return 0;

@@ -57,18 +57,18 @@ static void lock_of_a_refused_claim_is_free(void **state)
         assert_true(lock_is_free());
 }
 
-static void write_note(struct instant decided, uint64_t life)
+static void write_note(struct instant decided, struct process_id master)
 {
         int fd = other_lock();
 
-        runlock_write(fd, &(struct runlock_note) { decided, life });
+        runlock_write(fd, &(struct runlock_note) { decided, master });
         (void) close(fd);
 }
 
 static void what_a_sibling_saw_decided_is_not_asked_again(void **state)
 {
         (void) state;
-        write_note(rig_due(r), r->claims.life);
+        write_note(rig_due(r), r->claims.master);
         begin(&claim_flock);
         for (int i = 0; i < 400 && done_count == 0; i++)
                 rig_pass(r, 5);
@@ -80,15 +80,15 @@ static void what_a_sibling_saw_decided_is_not_asked_again(void **state)
         assert_true(lock_is_free());
 }
 
-static void a_note_of_another_instant_or_another_life_is_none(void **state)
+static void a_note_of_another_instant_or_another_master_is_none(void **state)
 {
         (void) state;
-        write_note((struct instant) { rig_due(r).ms - 1 }, r->claims.life);
+        write_note((struct instant) { rig_due(r).ms - 1 }, r->claims.master);
         begin(&claim_flock);
         assert_int_equal(rig_call(r)->op, LEDGER_CLAIM);
         answer_call(OUTCOME_MOVED);
         claimer->kind->close(claimer);
-        write_note(rig_due(r), r->claims.life + 1);
+        write_note(rig_due(r), (struct process_id) { r->claims.master.pid, "8-ab12" });
         begin(&claim_flock);
         assert_int_equal(rig_call(r)->op, LEDGER_CLAIM);
         answer_call(OUTCOME_MOVED);
@@ -101,11 +101,11 @@ static void a_winner_notes_what_it_decided(void **state)
         (void) state;
         begin(&claim_flock);
         runlock_read(run_dir, r->unit, &note);
-        assert_int_equal(note.life, 0);
+        assert_int_equal(note.master.pid, 0);
         grant_call();
         runlock_read(run_dir, r->unit, &note);
         assert_int_equal(note.decided.ms, c->planned.ms);
-        assert_int_equal(note.life, r->claims.life);
+        assert_int_equal(note.master.pid, r->claims.master.pid);
 }
 
 static void a_loser_reads_the_note_before_it_asks(void **state)
@@ -114,7 +114,7 @@ static void a_loser_reads_the_note_before_it_asks(void **state)
         int other = other_lock();
         begin(&claim_flock);
         assert_int_equal(lost_local, 1);
-        runlock_write(other, &(struct runlock_note) { c->planned, r->claims.life });
+        runlock_write(other, &(struct runlock_note) { c->planned, r->claims.master });
         for (int i = 0; i < 400 && done_count == 0; i++)
                 rig_pass(r, 5);
         assert_int_equal(c->answer.outcome, OUTCOME_DONE);
@@ -266,7 +266,7 @@ int main(int argc, char **argv)
                 CASE(lock_of_concurrent_is_free_after_the_claim),
                 CASE(lock_of_a_refused_claim_is_free),
                 CASE(what_a_sibling_saw_decided_is_not_asked_again),
-                CASE(a_note_of_another_instant_or_another_life_is_none),
+                CASE(a_note_of_another_instant_or_another_master_is_none),
                 CASE(a_winner_notes_what_it_decided),
                 CASE(a_loser_reads_the_note_before_it_asks),
                 CASE(loser_looks_and_finds_it_decided),
