@@ -143,7 +143,7 @@ def test_a_command_is_over_when_it_ends_whoever_holds_its_output(node):
         assert len(done) >= 3, (name, finishes(n, name.replace(" ", "-")))
         assert all(l["run_us"] < 1400000 for l in done), (name, done)
         assert rows[name] and rows[name][0]["text"].strip() == "x", rows[name]
-    assert n.prove().code == 0
+    assert n.prove().is_clean
 
 
 OUTPUTS = {"endless": "timeout 1 yes; true", "both": "head -c 300000000 /dev/zero; head -c 300000000 /dev/zero >&2",
@@ -168,4 +168,4 @@ def test_output_of_any_kind_and_amount_blocks_nobody(node):
                                  "WHERE state = 'succeeded' GROUP BY task"))
     assert drained["both"] == 600000000 and drained["one-line"] == 1000000 and drained["zeros"] == 1000, drained
     assert all(len(r["text"] or "") <= 65536 * 6 for r in rows)
-    assert n.prove().code == 0
+    assert n.prove().is_clean

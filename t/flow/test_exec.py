@@ -72,7 +72,7 @@ def test_output_without_end_does_not_block_or_grow(node):
     rows = n.api("/v1/occurrences?task=t&limit=5")
     assert n.stop() == 0
     assert rows["occurrences"]
-    assert n.prove().code == 0
+    assert n.prove().is_clean
 
 
 def test_outcomes_of_commands(node):
@@ -97,4 +97,4 @@ def test_outcomes_of_commands(node):
     assert seen["absent"] == {("failed", "not_sent", "")}
     assert seen["late"] == {("failed", "timeout", "")}
     assert seen["shot"] == {("failed", "signal", "")}
-    assert n.prove().code == 0
+    assert n.prove().is_clean

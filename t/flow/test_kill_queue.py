@@ -45,7 +45,8 @@ def test_killed_while_a_queue_is_worked_off(node, folder, sink, request, point, 
     assert max(collections.Counter(runs).values()) == 1 and max(sink.by_instant("t").values()) == 1
     # The line of an end may die with who wrote it, when the record of it did not.
     decided = {*ends, *runs}
-    assert waited and waited <= decided and not kit.gaps(decided, EVERY_MS)
+    # What came last may wait on.
+    assert waited and {w for w in waited if w <= max(runs)} <= decided and not kit.gaps(decided, EVERY_MS)
     assert len(decided - set(ends)) <= 1
     assert runs == sorted(runs)   # a queue is worked off from its oldest
     cut = [t for t, state in ends.items() if state == "interrupted"]

@@ -45,7 +45,7 @@ def test_what_a_crash_leaves_behind_is_no_obstacle(node):
     n.start()
     time.sleep(0.5)
     assert n.stop() == 0
-    assert n.prove().code == 0
+    assert n.prove().is_clean
 
 
 def test_notify_socket_hears_ready_and_stopping(node, folder):
@@ -74,7 +74,7 @@ def test_drain_lets_runs_finish(node, number):
     runs = {l["occ"] for l in n.lines() if l["e"] == "run"}
     ended = {l["occ"]: l["state"] for l in n.lines() if l["e"] == "finish"}
     assert runs and all(ended[o] == "succeeded" for o in runs)
-    assert n.prove().code == 0
+    assert n.prove().is_clean
 
 
 def deaf(n):
@@ -96,7 +96,7 @@ def test_a_second_term_stops_fast_and_says_that_it_killed(node):
     assert not kit.alive(child["pid"])
     ended = [l for l in n.lines() if l["e"] == "finish"]
     assert ended[-1]["state"] == "interrupted" and ended[-1]["cause"] == "stopped"
-    assert n.prove().code == 0
+    assert n.prove().is_clean
 
 
 def test_drain_timeout_ends_what_does_not_end(node):
@@ -146,7 +146,7 @@ def test_workers_more_and_less(node):
     n.send(signal.SIGWINCH)
     time.sleep(0.3)
     assert n.stop() == 0
-    assert n.prove().code == 0
+    assert n.prove().is_clean
 
 
 def test_a_worker_that_dies_at_birth_is_not_forked_in_a_storm(node):
@@ -162,7 +162,7 @@ def test_a_worker_that_dies_at_birth_is_not_forked_in_a_storm(node):
     assert kills < 80, kills   # without back-off: hundreds
     kit.wait_until(lambda: len(n.workers()) == 4, 40, "four workers again")
     assert n.stop() == 0
-    assert n.prove().code == 0
+    assert n.prove().is_clean
 
 
 BAD = {
@@ -205,7 +205,7 @@ def test_a_signal_to_the_whole_group_drains_like_one_to_the_master(node):
     assert n.process.wait(20) == 0, n.text()
     assert "TERM)" not in n.text()
     assert {l["state"] for l in n.lines() if l["e"] == "finish"} == {"succeeded"}
-    assert n.prove().code == 0
+    assert n.prove().is_clean
 
 
 def test_old_trigger_files_are_deleted(node):
@@ -235,7 +235,7 @@ def test_a_removed_socket_is_bound_again(node):
     kit.wait_until(lambda: n.cli("status").returncode == 0, 10, "the whole folder is there again")
     time.sleep(0.5)
     assert n.stop() == 0
-    assert n.prove().code == 0
+    assert n.prove().is_clean
 
 
 def test_removed_trigger_files_are_noticed_and_written_anew(node):
@@ -265,7 +265,7 @@ def test_a_leader_deposed_by_a_late_call_leads_again(node):
     before = len(n.runs("t"))
     kit.wait_until(lambda: len(n.runs("t")) > before + 3, 5, "dedicated tasks run on")
     assert n.stop() == 0
-    assert n.prove().code == 0
+    assert n.prove().is_clean
 
 
 def test_status_says_what_keeps_workers_from_their_work(node, redis):

@@ -126,11 +126,10 @@ def test_a_full_queue_skips_and_says_so(node, redis):
               "overlap": {"policy": "queue", "queue_limit": 2}, "exec": ["/bin/sleep", "2"]} for path in PATHS]
     n = node(config(redis, tasks))
     n.start()
+    full = {"none": 8, "dedicated": 2, "flock": 2, "redis": 2}
+    kit.wait_until(lambda: {path: depth(n, path) for path in PATHS} == full, 15, "all queues are full")
     time.sleep(3)
-    depths = {path: depth(n, path) for path in PATHS}
-    time.sleep(2)
     assert n.stop() == 0, n.text()
-    assert depths == {"none": 8, "dedicated": 2, "flock": 2, "redis": 2}
     for path in LEDGER_PATHS:
         full, ran, waited = skipped(n, path, "queue_full"), evidence.runs_of(n, path), queued(n, path)
         assert full and not skipped(n, path, "overlap")
