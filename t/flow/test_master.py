@@ -162,7 +162,8 @@ def test_a_worker_that_dies_at_birth_is_not_forked_in_a_storm(node):
     assert kills < 80, kills   # without back-off: hundreds
     kit.wait_until(lambda: len(n.workers()) == 4, 40, "four workers again")
     assert n.stop() == 0
-    assert n.prove().is_clean
+    proof = n.prove()
+    assert proof.is_clean or proof.lacks_ends_only, proof.raw
 
 
 BAD = {
