@@ -163,16 +163,16 @@ static void beside_print(FILE *out, const struct row *r)
         if (r->manual)
                 (void) fprintf(out, "%s: %" PRIu64 " more run%s, by hand\n", r->task, r->manual,
                                r->manual == 1 ? "" : "s");
-        if (r->away) {
-                span_text(r->away_from_ms, r->away_upto_ms, span);
+        if (r->away.count) {
+                span_text(r->away.from_ms, r->away.upto_ms, span);
                 (void) fprintf(out, "%s: not judged: %" PRIu64 " instant%s from %s: no node had the task then, or not "
-                                    "under %s\n", r->task, r->away, r->away == 1 ? "" : "s", span, columns_path(r->path));
+                                    "under %s\n", r->task, r->away.count, r->away.count == 1 ? "" : "s", span, columns_path(r->path));
         }
-        if (!r->between)
+        if (!r->between.count)
                 return;
-        span_text(r->between_from_ms, r->between_upto_ms, span);
+        span_text(r->between.from_ms, r->between.upto_ms, span);
         (void) fprintf(out, "%s: not judged: %" PRIu64 " instant%s from %s: then another ledger began, which knows "
-                            "nothing of them\n", r->task, r->between, r->between == 1 ? "" : "s", span);
+                            "nothing of them\n", r->task, r->between.count, r->between.count == 1 ? "" : "s", span);
 }
 
 #define TASKS_NAMED 5

@@ -62,13 +62,13 @@ static void not_judged(struct buf *b, const struct row *r)
                 text(b, "why", unjudged_names[r->unjudged]);
                 buf_char(b, '}');
         }
-        if (r->between) {
-                span(b, "between_ledgers", r->between_from_ms, r->between_upto_ms);
-                buf_format(b, ",\"instants\":%" PRIu64 "}", r->between);
+        if (r->between.count) {
+                span(b, "between_ledgers", r->between.from_ms, r->between.upto_ms);
+                buf_format(b, ",\"instants\":%" PRIu64 "}", r->between.count);
         }
-        if (r->away) {
-                span(b, "removed", r->away_from_ms, r->away_upto_ms);
-                buf_format(b, ",\"instants\":%" PRIu64 "}", r->away);
+        if (r->away.count) {
+                span(b, "removed", r->away.from_ms, r->away.upto_ms);
+                buf_format(b, ",\"instants\":%" PRIu64 "}", r->away.count);
         }
 }
 

@@ -38,10 +38,8 @@ bool occurrence_settled(const struct unit *u, const struct occurrence *o, int64_
 
         if (o->manual || o->planned_ms >= frontier_ms)
                 return false;
-        /* What waited is run while its log is at later instants: another's word of its end may be read before the run. */
-        if (o->path != PATH_NONE && o->runs == 0 && spans_has(&u->queued, o->planned_ms))
-                return false;
-        /* So may it be when a log is at later instants of other tasks already, as at a start that catches up. */
+        /* A log may be at later instants before it has the run of this one, as at a start that catches up, or of what
+         * had waited; then another's word of its end is read first. */
         if (o->path != PATH_NONE && o->runs == 0 && o->end_count > 0 && o->ends[0].by_other)
                 return frontier_ms > o->ends[0].t_us / 1000;
         if (o->path != PATH_NONE)

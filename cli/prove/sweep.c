@@ -118,7 +118,25 @@ static int plan_sweep(struct judge *j, struct unit *u, size_t i, int64_t after_m
         return unit_count(j, u, &missed);
 }
 
-/* The instants between two ledgers, so that a person sees that they were left out. */
+/* Instants of one plan in (from, to] that are left out of the window, so that a person sees it. */
+static void leave_out(struct unit *u, const struct plan *plan, struct instant from, struct instant to,
+                      struct stretch *ret)
+{
+        if (from.ms < plan->valid_from.ms)
+                from = plan->valid_from;
+        if (from.ms >= to.ms || !plan->competes || !plan->computable || u->shard >= plan->shards)
+                return;
+        uint64_t n = plans_plan_count(u->plans, plan, from, to);
+        if (n == 0)
+                return;
+        if (!ret->count || from.ms < ret->from_ms)
+                ret->from_ms = from.ms;
+        if (!ret->count || to.ms > ret->upto_ms)
+                ret->upto_ms = to.ms;
+        ret->count += n;
+}
+
+/* The instants between two ledgers. */
 static void between_ledgers(struct unit *u, struct row *row, size_t i, int64_t after_ms, int64_t upto_ms)
 {
         const struct plan *plan = &u->plans->list[i];
@@ -130,21 +148,10 @@ static void between_ledgers(struct unit *u, struct row *row, size_t i, int64_t a
                 to = u->plans->list[i + 1].valid_from;
         if (from.ms < after_ms)
                 from.ms = after_ms;
-        if (from.ms < plan->valid_from.ms)
-                from = plan->valid_from;
-        if (from.ms >= to.ms || !plan->competes || !plan->computable || u->shard >= plan->shards)
-                return;
-        uint64_t n = plans_plan_count(u->plans, plan, from, to);
-        if (n == 0)
-                return;
-        if (!row->between || from.ms < row->between_from_ms)
-                row->between_from_ms = from.ms;
-        if (!row->between || to.ms > row->between_upto_ms)
-                row->between_upto_ms = to.ms;
-        row->between += n;
+        leave_out(u, plan, from, to, &row->between);
 }
 
-/* The same for the instants at which no node had the task. */
+/* The instants at which no node had the task. */
 static void away(const struct judge *j, struct unit *u, struct row *row, size_t i)
 {
         const struct plan *plan = &u->plans->list[i];
@@ -159,18 +166,7 @@ static void away(const struct judge *j, struct unit *u, struct row *row, size_t 
                 to.ms = j->options.until_ms - 1;
         if (from.ms < u->from_ms - 1)
                 from.ms = u->from_ms - 1;
-        if (from.ms < plan->valid_from.ms)
-                from = plan->valid_from;
-        if (from.ms >= to.ms || !plan->competes || !plan->computable || u->shard >= plan->shards)
-                return;
-        uint64_t n = plans_plan_count(u->plans, plan, from, to);
-        if (n == 0)
-                return;
-        if (!row->away || from.ms < row->away_from_ms)
-                row->away_from_ms = from.ms;
-        if (!row->away || to.ms > row->away_upto_ms)
-                row->away_upto_ms = to.ms;
-        row->away += n;
+        leave_out(u, plan, from, to, &row->away);
 }
 
 /* What was due after the window, while processes still wrote lines. */

@@ -61,6 +61,12 @@ extern const char *const unjudged_names[];
 #define PER_INSTANT_MAX 64
 #define LATE_BUCKETS (33 * 16)
 
+/* Instants that are left out of what is judged: how many, and about when. */
+struct stretch {
+        uint64_t count;
+        int64_t from_ms, upto_ms;
+};
+
 struct row {
         char *task;             /* owned */
         enum path path;
@@ -96,10 +102,8 @@ struct row {
 
         enum unjudged unjudged;
         int64_t unjudged_from_ms, unjudged_upto_ms;
-        uint64_t between;       /* instants between two ledgers: the second knows nothing of them */
-        int64_t between_from_ms, between_upto_ms;
-        uint64_t away;          /* instants at which no node had the task */
-        int64_t away_from_ms, away_upto_ms;
+        struct stretch between; /* instants between two ledgers: the second knows nothing of them */
+        struct stretch away;    /* instants at which no node had the task */
         uint64_t per_instant[PER_INSTANT_MAX + 1];   /* how many instants had so many runs */
         uint64_t fences;        /* grants with a fence */
 

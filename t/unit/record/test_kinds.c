@@ -117,7 +117,7 @@ static void what_became_a_plain_timer_is_missed_no_more(void **state)
         (void) prove_it(s);
         assert_nothing_is_wrong(s);
         assert_int_equal(row_of(s, PATH_FLOCK)->verdicts[VERDICT_MISSED], 0);
-        assert_true(row_of(s, PATH_FLOCK)->away > 0);
+        assert_true(row_of(s, PATH_FLOCK)->away.count > 0);
 }
 
 static void two_runs_under_flock_stay_a_duplicate(void **state)

@@ -87,10 +87,10 @@ static void what_was_removed_is_due_no_more(void **state)
         assert_int_equal(prove_it(s), 0);
         assert_int_equal(row(s, "mail")->expected, 10);
         assert_int_equal(row(s, "mail")->verdicts[VERDICT_MISSED], 0);
-        assert_int_equal(row(s, "mail")->away, 10);
-        assert_int_equal(row(s, "mail")->away_from_ms, BASE_MS + 10499);
+        assert_int_equal(row(s, "mail")->away.count, 10);
+        assert_int_equal(row(s, "mail")->away.from_ms, BASE_MS + 10499);
         assert_int_equal(row(s, "stay")->expected, 20);
-        assert_int_equal(row(s, "stay")->away, 0);
+        assert_int_equal(row(s, "stay")->away.count, 0);
 }
 
 static void what_was_not_removed_is_missed_between_lives(void **state)
@@ -132,7 +132,7 @@ static void what_comes_back_was_not_due_between(void **state)
         const struct row *r = row(s, "mail");
         assert_int_equal(r->expected, 15);
         assert_int_equal(r->verdicts[VERDICT_ONCE], 15);
-        assert_int_equal(r->away, 15);
+        assert_int_equal(r->away.count, 15);
         for (unsigned f = 0; f < FINDING_COUNT_; f++)
                 assert_int_equal(r->findings[f], 0);
 }
@@ -148,7 +148,7 @@ static void what_comes_back_changed_was_not_due_between(void **state)
 
         assert_int_equal(prove_it(s), 0);
         assert_int_equal(row(s, "mail")->expected, 15);
-        assert_int_equal(row(s, "mail")->away, 15);
+        assert_int_equal(row(s, "mail")->away.count, 15);
 }
 
 /* It had come to the first of them. */

@@ -284,7 +284,7 @@ static void a_plan_made_after_a_step_back_follows_the_one_before(void **state)
         const struct row *r = row(s, "mail");
         assert_int_equal(r->expected, 8);
         assert_int_equal(r->once, 8);
-        assert_int_equal(r->between, 0);
+        assert_int_equal(r->between.count, 0);
 }
 
 static void a_step_is_named_once_with_who_noticed_it(void **state)

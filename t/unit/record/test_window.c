@@ -154,9 +154,9 @@ static void between_two_ledgers_nothing_is_missed(void **state)
         const struct row *r = row(s, "mail");
         assert_int_equal(r->expected, 15);
         assert_int_equal(r->verdicts[VERDICT_ONCE], 15);
-        assert_int_equal(r->between, 50);
-        assert_int_equal(r->between_from_ms, BASE_MS + 10500);
-        assert_int_equal(r->between_upto_ms, BASE_MS + 60050);
+        assert_int_equal(r->between.count, 50);
+        assert_int_equal(r->between.from_ms, BASE_MS + 10500);
+        assert_int_equal(r->between.upto_ms, BASE_MS + 60050);
 }
 
 static void a_replaced_folder_may_have_another_node_in_it(void **state)
@@ -167,7 +167,7 @@ static void a_replaced_folder_may_have_another_node_in_it(void **state)
         second_life(s, "n7", 1);
 
         assert_int_equal(prove_it(s), 0);
-        assert_int_equal(row(s, "mail")->between, 50);
+        assert_int_equal(row(s, "mail")->between.count, 50);
 }
 
 /* One ledger: what nobody names between two lives is missed. */
