@@ -27,21 +27,27 @@ static const char *text(const char *s)
         return s ? s : "";
 }
 
+void redis_unit_add(struct redis_args *a, const struct unit_key *u)
+{
+        char unit[UNIT_TEXT], definition[UNIT_TEXT];
+
+        unit_text(u->scope_key, u->task, u->shard, unit);
+        redis_definition_key(u->scope_key, u->task, definition);
+        redis_args_text(a, unit);
+        redis_args_text(a, definition);
+        redis_args_text(a, u->scope_key);
+        redis_args_text(a, u->task);
+        redis_args_int(a, u->shard);
+}
+
 /* In the order of `names` in claim.lua. */
 static void add_item(const struct redis_ledger *l, struct redis_args *a, const struct claim_in *in)
 {
         static const char *const overlaps[] = { [OVERLAP_DROP] = "drop", [OVERLAP_QUEUE] = "queue",
                                                 [OVERLAP_CONCURRENT] = "concurrent" };
-        char unit[UNIT_TEXT], definition[UNIT_TEXT];
         bool gap = in->gap.count > 0;
 
-        unit_text(in->unit.scope_key, in->unit.task, in->unit.shard, unit);
-        redis_definition_key(in->unit.scope_key, in->unit.task, definition);
-        redis_args_text(a, unit);
-        redis_args_text(a, definition);
-        redis_args_text(a, in->unit.scope_key);
-        redis_args_text(a, in->unit.task);
-        redis_args_int(a, in->unit.shard);
+        redis_unit_add(a, &in->unit);
         redis_args_instant(a, in->planned);
         redis_args_text(a, text(in->occ));
         redis_args_text(a, text(in->token));

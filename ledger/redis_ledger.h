@@ -97,6 +97,9 @@ void redis_definition_key(const char *scope_key, const char *task, char ret[UNIT
 /* Until when a lease set by a request sent at `sent` can be relied on, whatever the server's clock does. */
 struct mono redis_valid_until(struct mono sent, int64_t lease_ms);
 
+/* The fields by which scripts know a unit, with which the items of claims and takes begin. */
+void redis_unit_add(struct redis_args *a, const struct unit_key *u);
+
 /* An answer of outcome() in the scripts. 0 or -ENOMEM. */
 int redis_claim_read(const struct redisReply *r, int64_t lease_ms, struct mono sent, struct claim_out *out);
 bool redis_claim_is_understood(const char *word, const struct claim_out *out);

@@ -10,15 +10,7 @@
 /* In the order of TAKE_NAMES in prelude_slots.lua. */
 void redis_take_add(const struct redis_ledger *l, struct redis_args *a, const struct take_in *in)
 {
-        char unit[UNIT_TEXT], definition[UNIT_TEXT];
-
-        unit_text(in->unit.scope_key, in->unit.task, in->unit.shard, unit);
-        redis_definition_key(in->unit.scope_key, in->unit.task, definition);
-        redis_args_text(a, unit);
-        redis_args_text(a, definition);
-        redis_args_text(a, in->unit.scope_key);
-        redis_args_text(a, in->unit.task);
-        redis_args_int(a, in->unit.shard);
+        redis_unit_add(a, &in->unit);
         redis_args_text(a, in->token);
         redis_args_text(a, in->trig);
         redis_args_text(a, in->owner);

@@ -188,7 +188,16 @@ static void on_claim_answer(struct ledger_call *call)
                 ask_end(c, outcome, c->why);
 }
 
-static void fill_claim(const struct claimer *cr, const struct claim *c, struct claim_in *in)
+/* Until when the request may be executed, and the holder that was watched until its lease ran out, if any. */
+static struct instant begin_request(const struct claimer *cr, struct claim *c, char stale_occ[OCC_TEXT])
+{
+        c->not_after.ms = stamp_instant(clock_wall()).ms + void_after_ms(cr);
+        if (c->unit->watch)
+                watch_ripe(c->unit->watch, stale_occ);
+        return c->not_after;
+}
+
+static void fill_claim(const struct claimer *cr, struct claim *c, struct claim_in *in)
 {
         const struct task *t = c->unit->of->task;
 
@@ -209,17 +218,14 @@ static void fill_claim(const struct claimer *cr, const struct claim *c, struct c
                 .term = cr->kind->path == PATH_DEDICATED ? cr->options->term : 0,
                 .tree = t->runner == RUNNER_EXEC,
                 .life = cr->options->life,
-                .not_after = c->not_after,
         };
-        if (c->unit->watch)
-                watch_ripe(c->unit->watch, in->stale_occ);
+        in->not_after = begin_request(cr, c, in->stale_occ);
 }
 
 void claim_take_in(struct claimer *cr, struct claim *c, struct take_in *ret)
 {
         const struct task *t = c->unit->of->task;
 
-        c->not_after.ms = stamp_instant(clock_wall()).ms + void_after_ms(cr);
         *ret = (struct take_in) {
                 .unit = unit_key(c->unit),
                 .token = c->token, .trig = c->trig,
@@ -230,10 +236,8 @@ void claim_take_in(struct claimer *cr, struct claim *c, struct take_in *ret)
                 .term = cr->kind->path == PATH_DEDICATED ? cr->options->term : 0,
                 .tree = t->runner == RUNNER_EXEC,
                 .life = cr->options->life,
-                .not_after = c->not_after,
         };
-        if (c->unit->watch)
-                watch_ripe(c->unit->watch, ret->stale_occ);
+        ret->not_after = begin_request(cr, c, ret->stale_occ);
 }
 
 static void send_claim(struct claim *c)
@@ -242,12 +246,10 @@ static void send_claim(struct claim *c)
         struct ledger_call *call = &c->call;
 
         *call = (struct ledger_call) { .op = c->take ? LEDGER_TAKE : LEDGER_CLAIM, .done = on_claim_answer, .arg = c };
-        if (c->take) {
+        if (c->take)
                 claim_take_in(cr, c, &call->in.take);
-        } else {
-                c->not_after.ms = stamp_instant(clock_wall()).ms + void_after_ms(cr);
+        else
                 fill_claim(cr, c, &call->in.claim);
-        }
         c->in_flight = true;
         ledger_send(cr->ledger, call);
         fault_point("attempt-sent");
