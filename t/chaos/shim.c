@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#define NS_A_SECOND 1000000000LL
+#include "t/shim_time.h"
 
 static const volatile struct shim_control *control;
 
@@ -50,16 +49,6 @@ static int64_t skew_ns(void)
         return 0;
 }
 
-static void shift(struct timespec *ts, int64_t ns)
-{
-        int64_t all = (int64_t) ts->tv_sec * NS_A_SECOND + ts->tv_nsec + ns;
-
-        if (all < 1)
-                all = 1;   /* zero would switch a timer off */
-        ts->tv_sec = all / NS_A_SECOND;
-        ts->tv_nsec = all % NS_A_SECOND;
-}
-
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
         /* Libraries read the clock in their constructors, before ours has run. */
@@ -68,27 +57,6 @@ int clock_gettime(clockid_t id, struct timespec *ts)
         if (r == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
                 shift(ts, skew_ns());
         return r;
-}
-
-int gettimeofday(struct timeval *restrict tv, void *restrict zone)
-{
-        struct timespec ts;
-
-        (void) zone;
-        (void) clock_gettime(CLOCK_REALTIME, &ts);
-        tv->tv_sec = ts.tv_sec;
-        tv->tv_usec = ts.tv_nsec / 1000;
-        return 0;
-}
-
-time_t time(time_t *ret)
-{
-        struct timespec ts;
-
-        (void) clock_gettime(CLOCK_REALTIME, &ts);
-        if (ret)
-                *ret = ts.tv_sec;
-        return ts.tv_sec;
 }
 
 int timerfd_settime(int fd, int flags, const struct itimerspec *at, struct itimerspec *old)

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#define NS_A_SECOND 1000000000LL
+#include "t/shim_time.h"
+
 #define TIMERS 8
 #define LOOK_NS 1000000   /* how long a step may stay unnoticed */
 
@@ -64,16 +64,6 @@ static int64_t ahead_ns(clockid_t id)
         return id == CLOCK_BOOTTIME ? control->boot_ns : 0;
 }
 
-static void shift(struct timespec *ts, int64_t ns)
-{
-        int64_t all = (int64_t) ts->tv_sec * NS_A_SECOND + ts->tv_nsec + ns;
-
-        if (all < 1)
-                all = 1;   /* zero would switch a timer off */
-        ts->tv_sec = all / NS_A_SECOND;
-        ts->tv_nsec = all % NS_A_SECOND;
-}
-
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
         int r = (int) syscall(SYS_clock_gettime, id, ts);
@@ -81,27 +71,6 @@ int clock_gettime(clockid_t id, struct timespec *ts)
         if (r == 0 && ahead_ns(id))
                 shift(ts, ahead_ns(id));
         return r;
-}
-
-int gettimeofday(struct timeval *restrict tv, void *restrict zone)
-{
-        struct timespec ts;
-
-        (void) zone;
-        (void) clock_gettime(CLOCK_REALTIME, &ts);
-        tv->tv_sec = ts.tv_sec;
-        tv->tv_usec = ts.tv_nsec / 1000;
-        return 0;
-}
-
-time_t time(time_t *ret)
-{
-        struct timespec ts;
-
-        (void) clock_gettime(CLOCK_REALTIME, &ts);
-        if (ret)
-                *ret = ts.tv_sec;
-        return ts.tv_sec;
 }
 
 /* All below: with the lock held. */
