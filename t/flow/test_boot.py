@@ -3,7 +3,7 @@ import kit
 from faults import Faults
 
 TASKS = [{"name": f"t{i}", "every": "1h", "first": "next", "singleton": "flock", "timeout": "30s", "noop": {}}
-         for i in range(600)]
+         for i in range(3000)]
 
 
 def born(n):
@@ -12,8 +12,9 @@ def born(n):
 
 def test_a_large_table_may_take_longer_than_boot_timeout(node, folder):
     slow = Faults(folder)
-    slow.set("fdatasync 150")   # each step of either worker waits for the disk, and there are ten and more
-    n = node({"tasks": TASKS, "workers": 2, "boot_timeout": "1500ms"}, env=slow.env)
+    # Each step of either worker waits for the disk. A new ledger takes ten before the first task, all of them many more.
+    slow.set("fdatasync 150")
+    n = node({"tasks": TASKS, "workers": 2, "boot_timeout": "4s"}, env=slow.env)
     n.start(seconds=120)
     assert "not all children were ready within boot_timeout" in n.text()
     assert len(born(n)) == 2, n.text()
