@@ -13,7 +13,9 @@ const char *const ledger_op_names[] = {
         [LEDGER_PEEK] = "peek",       [LEDGER_CLAIM] = "claim",   [LEDGER_REVOKE] = "revoke",
         [LEDGER_RENEW] = "renew",     [LEDGER_FINISH] = "finish", [LEDGER_INTERRUPT] = "interrupt",
         [LEDGER_SAID] = "said",       [LEDGER_HISTORY] = "history", [LEDGER_TAKE] = "take",
-        [LEDGER_QUEUED] = "queued",   [LEDGER_OP_COUNT_] = NULL,
+        [LEDGER_QUEUED] = "queued",   [LEDGER_BEAT] = "beat",     [LEDGER_NODES] = "nodes",
+        [LEDGER_SET_MAIN] = "set_main", [LEDGER_SWEEP] = "sweep", [LEDGER_EFFECT] = "effect",
+        [LEDGER_OP_COUNT_] = NULL,
 };
 
 void ledger_answer(struct ledger_call *c)
@@ -91,6 +93,23 @@ void ledger_call_done(struct ledger_call *c)
         case LEDGER_INTERRUPT:
                 free_ended(&c->out.interrupt.ended, &c->out.interrupt.ended_count);
                 free_told(&c->out.interrupt.told, &c->out.interrupt.told_count);
+                break;
+        case LEDGER_BEAT:
+                free(c->out.beat.nodes);
+                c->out.beat = (struct beat_out) { 0 };
+                break;
+        case LEDGER_NODES:
+                free(c->out.nodes.nodes);
+                c->out.nodes = (struct nodes_out) { 0 };
+                break;
+        case LEDGER_SWEEP:
+                free_ended(&c->out.sweep.ended, &c->out.sweep.ended_count);
+                free(c->out.sweep.expired);
+                c->out.sweep = (struct sweep_out) { 0 };
+                break;
+        case LEDGER_EFFECT:
+                free(c->out.effect.text);
+                c->out.effect = (struct effect_out) { 0 };
                 break;
         case LEDGER_HISTORY:
                 free_history(&c->out.history);

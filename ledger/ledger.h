@@ -20,6 +20,7 @@
 #include "common/record/ids.h"
 #include "common/record/names.h"
 #include "common/schedule/misfire.h"
+#include "ledger/group.h"
 
 struct board_place;
 struct ledger;
@@ -46,6 +47,11 @@ enum ledger_op {
         LEDGER_INTERRUPT,  /* the owner is dead: end its running records */
         LEDGER_SAID,       /* what LEAD or INTERRUPT told is in the log: it need not be told again */
         LEDGER_HISTORY,    /* newest records and ranges, for people */
+        LEDGER_BEAT,       /* this node lives; who else does, and who is main */
+        LEDGER_NODES,      /* the same for people */
+        LEDGER_SET_MAIN,   /* the operator moves or pins the main node */
+        LEDGER_SWEEP,      /* leases that ran out */
+        LEDGER_EFFECT,     /* redis: an effect on the same server, behind a check of the fence */
         LEDGER_OP_COUNT_
 };
 
@@ -146,6 +152,7 @@ struct claim_in {
         enum cause gap_cause;        /* misfire (skipped) or late, ledger_down, abandoned, nobody (missed) */
         int64_t grace_ms;
         bool catch_up;               /* grace does not make it late */
+        const char *main_token;      /* scope main: this node's start token, only the main node is granted; else NULL */
         enum overlap_policy overlap;
         unsigned max_running, queue_limit;
         int64_t lease_ms, timeout_ms;
@@ -297,12 +304,15 @@ struct ledger_call {
                 struct claim_in claim; struct revoke_in revoke; struct renew_in renew;
                 struct finish_in finish; struct interrupt_in interrupt; struct said_in said; struct history_in history;
                 struct take_in take; struct queued_in queued;
+                struct beat_in beat; struct set_main_in set_main; struct sweep_in sweep; struct effect_in effect;
         } in;
         union {
                 struct lead_out lead; struct define_out define; struct register_out reg; struct peek_out peek;
                 struct claim_out claim; struct revoke_out revoke; struct renew_out renew;
                 struct finish_out finish; struct interrupt_out interrupt; struct history_out history;
                 struct take_out take; struct queued_out queued;
+                struct beat_out beat; struct nodes_out nodes; struct set_main_out set_main; struct sweep_out sweep;
+                struct effect_out effect;
         } out;
         int error;
         char why[160];               /* for people, when error is not 0 or the outcome is HALTED */
