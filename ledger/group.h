@@ -98,20 +98,27 @@ enum effect_kind { EFFECT_STREAM, EFFECT_SCRIPT };
 struct effect_in {
         const char *occ, *token, *fence;
         enum effect_kind kind;
-        const char *key;             /* stream: its name. script: "" */
-        const char *script;          /* script: its text */
-        const char *const *fields;   /* stream: names and values in turn. script: arguments */
+        const char *key;             /* stream: its name */
+        unsigned maxlen;             /* stream: about how many entries it keeps; 0: all */
+        const char *script;          /* its text, which outlives the ledger: what is made of it is kept there */
+        const char *const *keys;     /* script: its KEYS */
+        size_t key_count;
+        const char *const *fields;   /* stream: names and values in turn. script: its ARGV */
         size_t field_count;
+        const char *const *context;  /* names and values in turn: a stream's first fields, a script's table `onced` */
+        size_t context_count;
 };
 enum effected {
         EFFECT_DONE,
         EFFECT_BEFORE,               /* made before by this occurrence */
         EFFECT_FENCED,               /* the run is not this one's any more: nothing was written */
-        EFFECT_FAILED,               /* the script said so, or the server refused it; `text` says why */
+        EFFECT_FAILED,               /* it said so, or the server did; what it wrote until then stands. `text`: why */
 };
 struct effect_out {
         enum effected effected;
-        char *text;                  /* stream: the id of the entry. script: what it returned. Owned by the call */
+        /* Stream: the id of the entry. Script: what it returned, up to 64 KiB. The same again for BEFORE, and for what
+         * FAILED before. Owned by the call. */
+        char *text;
         size_t text_len;
 };
 

@@ -213,7 +213,7 @@ static int rebase(struct redis_hello *h)
         redis_args_text(&a, m->fence[0] ? m->fence : "0");
         redis_args_int(&a, BARRIER_MARGIN_MS);
         redis_args_int(&a, 0);   /* one primary: no other server may still be granting */
-        return redis_script_send(h->link, REDIS_REBASE, h->store_key, &a, on_rebase, h);
+        return redis_script_send(h->link, &redis_scripts[REDIS_REBASE], h->store_key, &a, on_rebase, h);
 }
 
 static void conclude(struct redis_hello *h)

@@ -114,6 +114,7 @@ static void send_one(struct redis_ledger *l, struct ledger_call *c)
                 [LEDGER_FINISH] = redis_finish_send,     [LEDGER_INTERRUPT] = redis_interrupt_send,
                 [LEDGER_SAID] = redis_said_send,         [LEDGER_HISTORY] = redis_history_send,
                 [LEDGER_TAKE] = redis_take_send,         [LEDGER_QUEUED] = redis_queued_send,
+                [LEDGER_EFFECT] = redis_effect_send,
         };
 
         senders[c->op](l, c);
@@ -221,6 +222,7 @@ static void redis_send(struct ledger *base, struct ledger_call *c)
 
 static struct redis_ledger *ledger_release(struct redis_ledger *l)
 {
+        redis_effects_free(l);
         free(l->prefix);
         free(l->store_key);
         free(l->memory_path);

@@ -46,6 +46,7 @@ struct redis_ledger {
         struct ledger_call *first, **last;  /* of this turn of the loop, or waiting for the first hello */
         uv_check_t gather;            /* runs at the end of a turn: takes what came in it */
         uv_idle_t awake;              /* active with it: the turn ends without sleeping */
+        struct redis_effect *effects; /* owned; the scripts that were run, as they are sent */
         unsigned closing;             /* what must close first */
         void (*closed)(void *arg);
         void *closed_arg;
@@ -84,6 +85,9 @@ void redis_begin(const struct redis_ledger *l, struct redis_args *a);
 void redis_request(struct redis_ledger *l, enum redis_script script, struct redis_args *args,
                    struct ledger_call *const *calls, size_t count,
                    void (*decided)(struct redis_request *q, const struct redisReply *r));
+void redis_request_text(struct redis_ledger *l, const struct redis_text *script, struct redis_args *args,
+                        struct ledger_call *const *calls, size_t count,
+                        void (*decided)(struct redis_request *q, const struct redisReply *r));
 
 /* The store is not what it was: everything ends with -EUCLEAN until the cure. */
 void redis_halt(struct redis_ledger *l, const char *why);
@@ -122,6 +126,8 @@ void redis_renew_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_finish_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_said_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_history_send(struct redis_ledger *l, struct ledger_call *c);
+void redis_effect_send(struct redis_ledger *l, struct ledger_call *c);
+void redis_effects_free(struct redis_ledger *l);
 
 /* Several scripts one after the other. */
 void redis_queued_send(struct redis_ledger *l, struct ledger_call *c);

@@ -93,7 +93,7 @@ static void on_hello(enum hello_verdict v, const char *why, void *arg)
                 return;
         }
         t->fill(t);
-        if (redis_script_send(t->link, t->script, t->store_key, &t->args, on_reply, t) < 0)
+        if (redis_script_send(t->link, &redis_scripts[t->script], t->store_key, &t->args, on_reply, t) < 0)
                 end(t, -ENOMEM, "out of memory");
 }
 

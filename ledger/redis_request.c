@@ -140,6 +140,13 @@ void redis_request(struct redis_ledger *l, enum redis_script script, struct redi
                    struct ledger_call *const *calls, size_t count,
                    void (*decided)(struct redis_request *q, const struct redisReply *r))
 {
+        redis_request_text(l, &redis_scripts[script], args, calls, count, decided);
+}
+
+void redis_request_text(struct redis_ledger *l, const struct redis_text *script, struct redis_args *args,
+                        struct ledger_call *const *calls, size_t count,
+                        void (*decided)(struct redis_request *q, const struct redisReply *r))
+{
         struct redis_request *q = calloc(1, sizeof(*q));
         int r = -ENOMEM;
 

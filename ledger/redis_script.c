@@ -71,7 +71,7 @@ static void on_answer(int error, const struct redisReply *reply, void *arg)
         cb(error, reply, cb_arg);
 }
 
-int redis_script_send(struct redis_link *l, enum redis_script script, const char *store_key,
+int redis_script_send(struct redis_link *l, const struct redis_text *script, const char *store_key,
                       struct redis_args *args, redis_reply_cb cb, void *arg)
 {
         struct script_call *c = calloc(1, sizeof(*c));
@@ -80,7 +80,7 @@ int redis_script_send(struct redis_link *l, enum redis_script script, const char
                 redis_args_done(args);
                 return -ENOMEM;
         }
-        *c = (struct script_call) { .link = l, .script = &redis_scripts[script], .args = *args, .cb = cb, .arg = arg };
+        *c = (struct script_call) { .link = l, .script = script, .args = *args, .cb = cb, .arg = arg };
         *args = (struct redis_args) { 0 };
         c->store_key = strdup(store_key);
         int r = c->store_key ? send_as(c, "EVALSHA", c->script->digest, strlen(c->script->digest)) : -ENOMEM;

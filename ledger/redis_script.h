@@ -14,6 +14,7 @@ enum redis_script {
         REDIS_CURSOR,
         REDIS_DEFINE,
         REDIS_DEFINITION,
+        REDIS_EFFECT,
         REDIS_FINISH,
         REDIS_HISTORY,
         REDIS_LEAD,
@@ -38,9 +39,10 @@ struct redis_text {
 
 extern const struct redis_text redis_scripts[];
 
-/* Calls `script` with the group's store key and `args`, which are taken over in every case (and empty then).
+/* Calls `script`, which outlives the reply, with the group's store key and `args`, which are taken over in every case
+ * (and empty then).
  * 0, or -ENOTCONN / -ENOMEM: not sent, `cb` never runs. An error reply NOSCRIPT never reaches `cb`. */
-int redis_script_send(struct redis_link *l, enum redis_script script, const char *store_key,
+int redis_script_send(struct redis_link *l, const struct redis_text *script, const char *store_key,
                       struct redis_args *args, redis_reply_cb cb, void *arg);
 
 #endif

@@ -28,7 +28,7 @@ static unsigned answered, expected;
 
 int __wrap_redis_link_send(struct redis_link *l, int argc, const char **argv, const size_t *lens, redis_reply_cb cb,
                            void *arg);
-int __wrap_redis_script_send(struct redis_link *l, enum redis_script script, const char *store_key,
+int __wrap_redis_script_send(struct redis_link *l, const struct redis_text *script, const char *store_key,
                              struct redis_args *args, redis_reply_cb cb, void *arg);
 void __wrap_redis_link_drop(struct redis_link *l, const char *why);
 void __wrap_redis_link_settled(struct redis_link *l);
@@ -50,12 +50,12 @@ int __wrap_redis_link_send(struct redis_link *l, int argc, const char **argv, co
         return queue_add(cb, arg);
 }
 
-int __wrap_redis_script_send(struct redis_link *l, enum redis_script script, const char *store_key,
+int __wrap_redis_script_send(struct redis_link *l, const struct redis_text *script, const char *store_key,
                              struct redis_args *args, redis_reply_cb cb, void *arg)
 {
         (void) l;
         redis_args_done(args);
-        CLAIM(script < REDIS_SCRIPT_COUNT_ && *store_key);
+        CLAIM(strlen(script->text) == script->len && *store_key);
         return queue_add(cb, arg);
 }
 
