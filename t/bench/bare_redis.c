@@ -104,8 +104,8 @@ static void claim_item(struct redis_args *a, const struct due *d)
         redis_args_instant(a, d->planned);
         texts(a, (const char *[]) { d->occ, d->token, d->trig, d->owner, DUE_NODE, NULL });
         redis_args_instant(a, d->expect);
-        texts(a, (const char *[]) { "", "", "0", "skipped", "misfire", "59000", "1", "drop", "1", "30000", "1", "1",
-                                    "0", "0", "1", DUE_BOOT, "", "", NULL });
+        texts(a, (const char *[]) { "", "", "0", "skipped", "misfire", "59000", "1", "drop", "1", "100", "30000", "1",
+                                    "1", "0", "0", "1", DUE_BOOT, "", "", NULL });
 }
 
 static int finish_one(struct bare_redis *b, const struct due *d)
