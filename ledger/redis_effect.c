@@ -180,12 +180,14 @@ void redis_effect_send(struct redis_ledger *l, struct ledger_call *c)
         if (in->kind == EFFECT_STREAM) {
                 redis_args_text(&a, in->key);
                 redis_args_int(&a, in->maxlen);
+                add_texts(&a, in->context, in->context_count);
+                add_texts(&a, in->fields, in->field_count);
         } else {
                 redis_args_int(&a, (int64_t) in->key_count);
                 redis_args_int(&a, (int64_t) in->field_count);
                 add_texts(&a, in->keys, in->key_count);
+                add_texts(&a, in->fields, in->field_count);
+                add_texts(&a, in->context, in->context_count);
         }
-        add_texts(&a, in->fields, in->field_count);
-        add_texts(&a, in->context, in->context_count);
         redis_request_text(l, text, &a, &c, 1, on_effected);
 }

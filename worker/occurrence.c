@@ -329,7 +329,8 @@ static int fill_context(struct occurrence *o)
                 .attempt_log = o->attempt_log,
         };
         o->run = (struct run) {
-                .task = t, .context = &o->context, .valid_until = run_limit(o), .timeout_ms = t->timeout_ms,
+                .task = t, .context = &o->context, .token = o->claim.token, .valid_until = run_limit(o),
+                .timeout_ms = t->timeout_ms,
                 .starting = on_starting, .child = on_child, .done = on_run_done,
                 .arg = o, .runner = o->unit->of->runner,
         };

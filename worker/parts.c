@@ -137,7 +137,7 @@ static int open_runner(struct worker *w, enum runner_type type)
         struct runner_options o = {
                 .loop = &w->loop, .config = w->config,
                 .node_lock = w->birth->node_lock, .tree_pipe = w->birth->tree_pipe,
-                .keeper_path = w->keeper,
+                .keeper_path = w->keeper, .group = w->group.ledger,
         };
         if (w->runners[type])
                 return 0;

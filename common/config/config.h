@@ -69,6 +69,16 @@ struct exec_target {
         int nice;              /* -20..19 */
 };
 
+/* Written to the group's own server, behind a check of the fence. */
+struct redis_target {
+        char *stream;              /* NULL: a script */
+        struct text_list fields;   /* stream: "name=value", behind those that onced gives */
+        unsigned maxlen;           /* stream: about how many entries it keeps; 0: all */
+        char *script;              /* path of a file; NULL: a stream */
+        struct text_list keys, args;
+        char *text;                /* of the script as it was when the configuration was read; owned */
+};
+
 struct task {
         char *name;
         struct place place;
@@ -91,7 +101,8 @@ struct task {
         enum runner_type runner;
         struct http_target http;
         struct exec_target exec;
-        char *call, *redis_stream, *redis_script;  /* runners that come later */
+        struct redis_target redis;
+        char *call;                  /* a runner that comes later */
         char when_hash[17];          /* schedule (by what it means, not how it is written), enabled, scope, shards */
         char def_hash[17];           /* everything else */
 };

@@ -103,10 +103,18 @@ static const struct field exec_fields[] = {
 };
 
 static const struct field redis_task_fields[] = {
-        { ROW(struct task, "stream", FIELD_TEXT, redis_stream), .max = 512,
-          .help = "stream that gets one entry a run" },
-        { ROW(struct task, "script", FIELD_TEXT, redis_script), .check = form_path,
-          .help = "file with a Lua script that is run behind a check of the fence" },
+        { ROW(struct redis_target, "stream", FIELD_TEXT, stream), .max = 512,
+          .help = "key of a stream that gets one entry a run" },
+        { ROW(struct redis_target, "fields", FIELD_LIST, fields), .check = form_entry_field, .shown = form_shown,
+          .pair = "=", .max = 1000,
+          .help = "stream: fields of the entry behind occurrence, trigger, task, planned, fence, node, shard and "
+                  "shards, as a map or as name=value" },
+        { ROW(struct redis_target, "maxlen", FIELD_COUNT, maxlen), RANGE(1, 1000000000),
+          .help = "stream: about how many entries it keeps; unset: all" },
+        { ROW(struct redis_target, "script", FIELD_TEXT, script), .check = form_path,
+          .help = "file with a Lua script of up to 64 KiB, read with the configuration" },
+        { ROW(struct redis_target, "keys", FIELD_LIST, keys), .one = true, .max = 1000, .help = "script: its KEYS" },
+        { ROW(struct redis_target, "args", FIELD_LIST, args), .one = true, .max = 1000, .help = "script: its ARGV" },
         END
 };
 
@@ -170,9 +178,9 @@ const struct field task_fields[] = {
           .help = "run a command; exit code 0 is success" },
         { ROW(struct task, "call", FIELD_TEXT, call), .check = form_call, .own = true,
           .help = "call a function of a plugin", .later = "plugins", .blocks = true },
-        { .key = "redis", .type = FIELD_GROUP, .group = redis_task_fields, .own = true,
-          .help = "write to Redis behind a check of the fence", .later = "the redis runner",
-          .blocks = true },
+        { ROW(struct task, "redis", FIELD_GROUP, redis), .group = redis_task_fields, .own = true,
+          .help = "an entry of a stream, or a script, on the server of the top-level `redis:`, in the step that checks "
+                  "the fence; once for each planned instant" },
         END
 };
 

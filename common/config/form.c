@@ -182,6 +182,19 @@ const char *form_env_name(const char *text)
         return n > 0 && text[n] == '\0' ? NULL : "must be the name of an environment variable";
 }
 
+const char *form_entry_field(const char *text)
+{
+        static const char *const taken[] = { "occurrence", "trigger", "task", "planned", "fence", "node", "shard", "shards" };
+        size_t n = strspn(text, LETTERS DIGITS "_.:-");
+
+        if (n == 0 || text[n] != '=')
+                return "must be name=value, its name of letters, digits or _ . : -";
+        for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+                if (strlen(taken[i]) == n && strncmp(text, taken[i], n) == 0)
+                        return "must be another name: onced gives this field itself";
+        return NULL;
+}
+
 const char *form_command(const char *text)
 {
         return text[0] && (text[0] == '/' || !strchr(text, '/'))

@@ -17,6 +17,7 @@ const char *form_redis_url(const char *text);    /* redis://, rediss:// or unix:
 const char *form_address(const char *text);      /* host:port */
 const char *form_env(const char *text);          /* NAME=value */
 const char *form_env_name(const char *text);
+const char *form_entry_field(const char *text);  /* name=value, not one that onced gives an entry itself */
 const char *form_command(const char *text);      /* argv[0]: absolute, or a bare name */
 const char *form_exit(const char *text);         /* 1..255 */
 const char *form_call(const char *text);         /* plugin.so:function */

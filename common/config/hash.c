@@ -35,6 +35,8 @@ static int task_hashes(struct task *t, const struct task *pristine, struct buf *
                 return r;
         buf_clear(scratch);
         fields_dump(task_fields, FIELDS_REST, t, pristine, 0, scratch);
+        if (t->redis.text)
+                buf_text(scratch, t->redis.text);
         return hash_text(scratch, t->def_hash);
 }
 

@@ -15,11 +15,6 @@ static bool uses_call(const struct task *t)
         return t->runner == RUNNER_CALL;
 }
 
-static bool uses_redis(const struct task *t)
-{
-        return t->runner == RUNNER_REDIS;
-}
-
 static bool uses_main(const struct task *t)
 {
         return t->scope == SCOPE_MAIN;
@@ -37,8 +32,8 @@ static bool uses_exec_user(const struct task *t)
 }
 
 static const struct feature features[] = {
-        { "the runner call", uses_call }, { "the runner redis", uses_redis },  { "scope main", uses_main },
-        { "scope manual", uses_manual },  { "exec.user", uses_exec_user },
+        { "the runner call", uses_call }, { "scope main", uses_main }, { "scope manual", uses_manual },
+        { "exec.user", uses_exec_user },
 };
 
 static bool tasks_use(const struct config *c, const struct feature *f, struct complaints *complaints)

@@ -192,7 +192,7 @@ struct config *config_free(struct config *c)
         if (!c)
                 return NULL;
         for (size_t i = 0; i < c->task_count; i++)
-                fields_free(task_fields, &c->tasks[i]);
+                task_done(&c->tasks[i]);
         for (size_t i = 0; i < c->alert_count; i++)
                 fields_free(alert_fields, &c->alerts[i]);
         fields_free(config_fields, c);

@@ -35,6 +35,9 @@ int includes_add(struct loading *ld);
 /* Appends the tasks of one file; what is wrong is complained of, -ENOMEM is in ld->rd.error. */
 void tasks_read(struct loading *ld, const struct source *s);
 
+/* Frees what the task owns. */
+void task_done(struct task *t);
+
 /* Settles names given more than once and fills by_name. 0 or -ENOMEM. */
 int tasks_index(struct loading *ld);
 

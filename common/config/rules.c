@@ -234,19 +234,6 @@ static void settle_target(struct reading *rd, const struct config *c, const stru
                 settle_exec(rd, n, e);
 }
 
-static void settle_redis(struct reading *rd, const struct origin *o, struct task *t)
-{
-        const struct node *n = node_get(o->task, "redis");
-
-        if (!n || t->runner != RUNNER_REDIS)
-                return;
-        if (n->kind == NODE_MAP && !node_get(n, "stream") == !node_get(n, "script"))
-                read_error(rd, n->place, "redis", "give one of stream and script");
-        if (t->singleton != PATH_REDIS)
-                read_error(rd, origin_place(o, "singleton"), "redis",
-                           "needs \"singleton: redis\", whose fence it checks");
-}
-
 void task_settle(struct reading *rd, const struct config *c, const struct origin *o, struct task *t)
 {
         timing_settle(rd, o, t);
@@ -260,7 +247,7 @@ void task_settle(struct reading *rd, const struct config *c, const struct origin
         warn_of_no_effect(rd, o, t);
         settle_shards(rd, o, t);
         settle_target(rd, c, o->task, t->runner, &t->http, &t->exec);
-        settle_redis(rd, o, t);
+        redis_target_settle(rd, o, t);
 }
 
 void alert_settle(struct reading *rd, const struct config *c, const struct node *n, struct alert *a)

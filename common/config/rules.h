@@ -25,6 +25,9 @@ void alert_settle(struct reading *rd, const struct config *c, const struct node 
 /* Warns when the command or the folder of `e`, read from `n`, is not there. presence.c */
 void exec_look(struct reading *rd, const struct node *n, const struct exec_target *e);
 
+/* Completes the redis: of `t`, and reads its script. redis_target.c */
+void redis_target_settle(struct reading *rd, const struct origin *o, struct task *t);
+
 /* Completes the top level; `roots` are the files' maps in the order of reading. */
 void config_settle(struct reading *rd, struct config *c, const struct node *const *roots, size_t count);
 

@@ -8,6 +8,12 @@
 
 #include "common/cleanup.h"
 
+void task_done(struct task *t)
+{
+        fields_free(task_fields, t);
+        free(t->redis.text);
+}
+
 static void defaults_read(struct loading *ld, const struct node *defaults, struct task *t)
 {
         ld->rd.in_defaults = true;
@@ -159,7 +165,7 @@ static void compact(struct config *c, const bool *dropped)
 
         for (size_t i = 0; i < c->task_count; i++) {
                 if (dropped[i])
-                        fields_free(task_fields, &c->tasks[i]);
+                        task_done(&c->tasks[i]);
                 else
                         c->tasks[kept++] = c->tasks[i];
         }

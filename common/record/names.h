@@ -55,9 +55,9 @@ enum cause {
         CAUSE_STOPPED,
         CAUSE_WORKER_DIED,
         CAUSE_POWER,
-        CAUSE_NOT_SENT,      /* http: no connection stood; exec: the command could not be started */
-        CAUSE_NO_ANSWER,     /* http: sent, connection lost before a whole answer */
-        CAUSE_STATUS,        /* http: answered, but not 2xx; exec: exit code not 0 */
+        CAUSE_NOT_SENT,      /* http: no connection stood; exec: the command could not be started; redis: not executed */
+        CAUSE_NO_ANSWER,     /* http, redis: sent, connection lost before a whole answer */
+        CAUSE_STATUS,        /* http: answered, but not 2xx; exec: exit code not 0; redis: the script or server said so */
         CAUSE_SIGNAL,        /* exec: ended by a signal that was not ours */
         CAUSE_CLEANUP,       /* a task tree could not be ended */
         CAUSE_LOG,           /* the run line could not be written: not started */

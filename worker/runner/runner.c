@@ -10,6 +10,8 @@ const struct runner_kind *runner_kind(enum runner_type type)
                 return &runner_http;
         case RUNNER_EXEC:
                 return &runner_exec;
+        case RUNNER_REDIS:
+                return &runner_redis;
         default:
                 return NULL;
         }

@@ -47,11 +47,13 @@ enum run_stop {
         RUN_STOP_DRAIN,                /* the daemon's time to stop is over: interrupted(stopped) */
 };
 
+struct ledger;
 struct runner;                         /* one type's shared state in one worker (curl multi, …) */
 
 struct run {
         const struct task *task;       /* borrowed */
         const struct run_context *context;
+        const char *token;             /* of its claim; lives until done */
         struct mono valid_until;       /* from then on it may not run, unless prolonged; ns 0: no such limit */
         int64_t timeout_ms;            /* the runner ends the run itself at this age: cause timeout */
         int (*starting)(struct run *r);
@@ -72,6 +74,7 @@ struct runner_options {
         const struct config *config;
         int node_lock, tree_pipe;      /* for keepers: inherited by them, never by commands */
         const char *keeper_path;       /* onced-keeper */
+        struct ledger *group;          /* of the redis runner; borrowed, closed when no run is left; NULL: none */
 };
 
 struct runner_kind {
@@ -91,6 +94,6 @@ struct runner_kind {
 /* The kind for a runner type; NULL: comes later. */
 const struct runner_kind *runner_kind(enum runner_type type);
 
-extern const struct runner_kind runner_noop, runner_http, runner_exec;
+extern const struct runner_kind runner_noop, runner_http, runner_exec, runner_redis;
 
 #endif

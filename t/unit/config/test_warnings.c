@@ -153,7 +153,7 @@ static void what_would_silently_not_run_is_found(void **state)
                 { TASKS "- { name: a, scope: manual, noop: }\n", "scope manual" },
                 { TASKS "- { name: a, every: 1s, overlap: queue, noop: }\n", NULL },
                 { TASKS "- { name: a, every: 1s, misfire: catch_up, overlap: drop, noop: }\n", NULL },
-                { REDIS TASKS "- { name: a, every: 1s, redis: { stream: s } }\n", "the runner redis" },
+                { REDIS TASKS "- { name: a, every: 1s, redis: { stream: s } }\n", NULL },
                 { "user: nobody\n" TASKS "- { name: a, every: 1s, noop: }\n", "user and group" },
                 { "redis: rediss://h\n" TASKS "- { name: a, every: 1s, noop: }\n", "TLS" },
                 { "redis: { url: redis://h, sentinels: ['h:1'] }\n" TASKS "- { name: a, every: 1s, noop: }\n", "sentinels" },

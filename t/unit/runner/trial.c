@@ -95,7 +95,7 @@ void trial_open(struct trial *t)
 {
         struct runner_options o = {
                 .loop = &t->loop, .config = &t->config, .node_lock = t->node_lock, .tree_pipe = t->tree_pipe,
-                .keeper_path = t->keeper,
+                .keeper_path = t->keeper, .group = t->group,
         };
 
         assert_int_equal(t->kind->open(&o, &t->runner), 0);

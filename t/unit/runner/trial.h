@@ -14,6 +14,7 @@ struct trial {
         struct run run;
         char keeper[4096];
         int node_lock, tree_pipe;       /* -1 at first */
+        struct ledger *group;           /* of the redis runner */
         bool refuses_start;             /* the run line cannot be written */
         int started, done;              /* how often */
         int started_before_begin;       /* callbacks seen before runner_start returned */
