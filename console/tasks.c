@@ -152,6 +152,12 @@ static json_t *target_json(const struct task *t)
                                  json_text(t->exec.cwd ? t->exec.cwd : "/"), "env", names_json(&t->exec.env, '='),
                                  "noop_exit", list_json(&t->exec.noop_exit), "kill_after_ms",
                                  (json_int_t) t->exec.kill_after_ms);
+        case RUNNER_REDIS:
+                return t->redis.stream
+                               ? json_pack("{s:o, s:o, s:i}", "stream", json_text(t->redis.stream), "fields",
+                                           names_json(&t->redis.fields, '='), "maxlen", (int) t->redis.maxlen)
+                               : json_pack("{s:o, s:o, s:o}", "script", json_text(t->redis.script), "keys",
+                                           list_json(&t->redis.keys), "args", list_json(&t->redis.args));
         default:
                 return json_null();
         }
