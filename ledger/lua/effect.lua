@@ -58,11 +58,12 @@ local function run_script()
 end
 
 local r = fields(key, 'state', 'tok', 'fence', 'effect')
-if r.tok == tok and r.fence == fence and r.effect ~= '' then
+local mine = r.tok == tok and r.fence == fence
+if mine and r.effect ~= '' then
   local word, text = string.match(r.effect, '^(%a+) (.*)$')
   return answer('OK', word == 'done' and 'before' or word, text)
 end
-if r.state ~= 'running' or r.tok ~= tok or r.fence ~= fence or redis.call('GET', P .. 'l:' .. occ) ~= tok then
+if not mine or r.state ~= 'running' or redis.call('GET', P .. 'l:' .. occ) ~= tok then
   return answer('OK', 'fenced', '')
 end
 redis.call('HSET', key, 'effect', 'failed ')

@@ -193,6 +193,21 @@ static void whoever_does_not_hold_the_run_writes_nothing(void **state)
         (void) state;
 }
 
+static void only_who_made_it_is_told_that_it_was_made(void **state)
+{
+        struct held h;
+        char other_token[TOKEN_TEXT];
+        begin(&h);
+        assert_int_equal(make(&h), EFFECT_DONE);
+        claim_token("other.1.2.3", h.texts.occ, other_token);
+        h.call.in.effect.token = other_token;
+
+        assert_int_equal(make(&h), EFFECT_FENCED);
+        assert_string_equal(h.call.out.effect.text, "");
+        end(&h);
+        (void) state;
+}
+
 static void run_that_was_taken_over_writes_nothing(void **state)
 {
         struct held h;
@@ -227,6 +242,9 @@ static void run_that_ended_makes_no_effect(void **state)
         ask_finish(&h.w, &first, &h.texts, STATE_SUCCEEDED, &c);
         world_call(&h.w, &c);
 
+        assert_int_equal(make(&h), EFFECT_FENCED);
+        /* Nor does a lease that came back by mistake make one. */
+        (void) redis_say(&redis_shared, "SET onced:{test:%s}:l:%s %s", h.w.config.redis.group, h.texts.occ, h.texts.token);
         assert_int_equal(make(&h), EFFECT_FENCED);
         assert_string_equal(entries(&h), "0");
         end(&h);
@@ -263,18 +281,32 @@ static void what_the_server_refuses_is_named_and_not_tried_again(void **state)
         (void) state;
 }
 
+static int make_on_a_full_server(struct held *h)
+{
+        (void) redis_say(&redis_shared, "CONFIG SET maxmemory 1");
+        int r = make_fails(h);
+        (void) redis_say(&redis_shared, "CONFIG SET maxmemory 0");
+        return r;
+}
+
+/* Not even what a full server would let a script do. */
 static void full_server_has_executed_nothing(void **state)
 {
         struct held h;
         begin(&h);
-        (void) redis_say(&redis_shared, "CONFIG SET maxmemory 1");
-        int r = make_fails(&h);
-        (void) redis_say(&redis_shared, "CONFIG SET maxmemory 0");
-        assert_int_equal(r, -EAGAIN);
+        assert_int_equal(make_on_a_full_server(&h), -EAGAIN);
         assert_non_null(strstr(h.call.why, "OOM"));
         assert_string_equal(entries(&h), "0");
-
         assert_int_equal(make(&h), EFFECT_DONE);
+        end(&h);
+
+        begin(&h);
+        becomes(&h, "redis.call('DEL', KEYS[1]) redis.pcall('SET', KEYS[1], 'new') return 'done'");
+        (void) redis_say(&redis_shared, "SET %s old", h.stream);
+        assert_int_equal(make_on_a_full_server(&h), -EAGAIN);
+        assert_string_equal(value(&h), "old");
+        assert_int_equal(make(&h), EFFECT_DONE);
+        assert_string_equal(value(&h), "new");
         end(&h);
         (void) state;
 }
@@ -456,6 +488,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(asked_again_it_tells_what_came_of_it_the_first_time),
                 cmocka_unit_test(effect_whose_reply_was_lost_is_not_made_again),
                 cmocka_unit_test(whoever_does_not_hold_the_run_writes_nothing),
+                cmocka_unit_test(only_who_made_it_is_told_that_it_was_made),
                 cmocka_unit_test(run_that_was_taken_over_writes_nothing),
                 cmocka_unit_test(run_that_ended_makes_no_effect),
                 cmocka_unit_test(long_stream_is_cut),
