@@ -44,6 +44,7 @@ ONLY = {"claim-held": ("dedicated", "flock"), "lock-taken": ("flock",)}   # step
 
 CASES = [(point, path, runner) for point in MATRIX for path in ONLY.get(point, ("dedicated", "flock", "redis"))
          for runner in ("noop", "http", "exec")]
+CASES += [(point, "redis", "redis") for point in MATRIX if point not in ONLY and point != "started"]
 
 
 def local_records(n):
@@ -58,8 +59,16 @@ def redis_records(server):
     return [{**e, "planned": int(e["planned"])} for e in entries if e.get("occ")]
 
 
-def target(runner, sink, effects):
+def entries(server):
+    with Wire(server.port) as redis:
+        return collections.Counter(int(dict(zip(flat[::2], flat[1::2]))["planned"])
+                                   for _, flat in redis("XRANGE", "effects", "-", "+"))
+
+
+def target(runner, sink, effects, server):
     """A target, and a function that counts its effects by instant."""
+    if runner == "redis":
+        return {"redis": {"stream": "effects"}}, lambda: entries(server)
     if runner == "http":
         return {"http": {"url": f"{sink.url}/t"}}, lambda: sink.by_instant("t")
     if runner == "exec":
@@ -79,7 +88,7 @@ def verdict_of(n, planned):
 @pytest.mark.parametrize("point,path,runner", CASES, ids=["-".join(c) for c in CASES])
 def test_killed_after(node, folder, sink, request, point, path, runner):
     server = request.getfixturevalue("redis") if path == "redis" else None
-    what, count = target(runner, sink, folder / "effects")
+    what, count = target(runner, sink, folder / "effects", server)
     config = {"workers": 3, "tasks": [{"name": "t", "every": f"{EVERY_MS}ms", "singleton": path, "timeout": "5s",
                                        "first": "next", "history": 1000, "misfire": {"policy": "skip", "grace": "3s"}, **what}]}
     if server:
