@@ -74,6 +74,7 @@ static void add_item(const struct redis_ledger *l, struct redis_args *a, const s
         redis_args_text(a, text(l->o.boot));
         redis_args_instant(a, in->not_after);
         redis_args_text(a, in->stale_occ);
+        redis_args_text(a, in->main_token);
 }
 
 static int take_ended(const struct redisReply *row, struct claim_out *out)

@@ -87,9 +87,11 @@ static void on_hello(enum hello_verdict v, const char *why, void *arg)
         }
 }
 
-static bool only_reads(enum ledger_op op)
+/* What the operator says of the main node comes by a process that reads beside this. */
+static bool is_for_readers(enum ledger_op op)
 {
-        return op == LEDGER_PEEK || op == LEDGER_QUEUED || op == LEDGER_HISTORY;
+        return op == LEDGER_PEEK || op == LEDGER_QUEUED || op == LEDGER_HISTORY || op == LEDGER_NODES ||
+               op == LEDGER_SET_MAIN;
 }
 
 /* Instants travel as digits alone. */
@@ -114,6 +116,8 @@ static void send_one(struct redis_ledger *l, struct ledger_call *c)
                 [LEDGER_FINISH] = redis_finish_send,     [LEDGER_INTERRUPT] = redis_interrupt_send,
                 [LEDGER_SAID] = redis_said_send,         [LEDGER_HISTORY] = redis_history_send,
                 [LEDGER_TAKE] = redis_take_send,         [LEDGER_QUEUED] = redis_queued_send,
+                [LEDGER_BEAT] = redis_beat_send,         [LEDGER_NODES] = redis_nodes_send,
+                [LEDGER_SET_MAIN] = redis_set_main_send, [LEDGER_SWEEP] = redis_sweep_send,
                 [LEDGER_EFFECT] = redis_effect_send,
         };
 
@@ -125,7 +129,7 @@ static bool turned_away(struct redis_ledger *l, struct ledger_call *c)
 {
         if (l->state == REDIS_CLOSING)
                 redis_answer(c, -ECANCELED, "closed");
-        else if (l->hello.reader && !only_reads(c->op))
+        else if (l->hello.reader && !is_for_readers(c->op))
                 redis_answer(c, -EROFS, "opened for reading");
         else if (negative(c))
                 redis_answer(c, -ERANGE, "instants before 1970 are not supported on redis");
@@ -223,6 +227,7 @@ static void redis_send(struct ledger *base, struct ledger_call *c)
 static struct redis_ledger *ledger_release(struct redis_ledger *l)
 {
         redis_effects_free(l);
+        free(l->heard);
         free(l->prefix);
         free(l->store_key);
         free(l->memory_path);

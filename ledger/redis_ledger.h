@@ -47,6 +47,8 @@ struct redis_ledger {
         uv_check_t gather;            /* runs at the end of a turn: takes what came in it */
         uv_idle_t awake;              /* active with it: the turn ends without sleeping */
         struct redis_effect *effects; /* owned; the scripts that were run, as they are sent */
+        struct redis_heard *heard;    /* owned; what the newest answered sweep ended */
+        size_t heard_count;
         unsigned closing;             /* what must close first */
         void (*closed)(void *arg);
         void *closed_arg;
@@ -128,6 +130,10 @@ void redis_said_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_history_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_effect_send(struct redis_ledger *l, struct ledger_call *c);
 void redis_effects_free(struct redis_ledger *l);
+void redis_beat_send(struct redis_ledger *l, struct ledger_call *c);
+void redis_nodes_send(struct redis_ledger *l, struct ledger_call *c);
+void redis_set_main_send(struct redis_ledger *l, struct ledger_call *c);
+void redis_sweep_send(struct redis_ledger *l, struct ledger_call *c);
 
 /* Several scripts one after the other. */
 void redis_queued_send(struct redis_ledger *l, struct ledger_call *c);

@@ -10,6 +10,7 @@
 struct redis_args;
 
 enum redis_script {
+        REDIS_BEAT,
         REDIS_CLAIM,
         REDIS_CURSOR,
         REDIS_DEFINE,
@@ -18,6 +19,7 @@ enum redis_script {
         REDIS_FINISH,
         REDIS_HISTORY,
         REDIS_LEAD,
+        REDIS_NODES,
         REDIS_PEEK,
         REDIS_QUEUED,
         REDIS_REBASE,
@@ -27,6 +29,8 @@ enum redis_script {
         REDIS_REVOKE,
         REDIS_SAID,
         REDIS_SETTLE,
+        REDIS_SET_MAIN,
+        REDIS_SWEEP,
         REDIS_TAKE,
         REDIS_UNTOLD,
         REDIS_SCRIPT_COUNT_

@@ -23,6 +23,10 @@ static const struct {
         [LEDGER_PEEK] = { op_peek, true, false, 0 },
         [LEDGER_HISTORY] = { op_history, true, false, 0 },
         [LEDGER_QUEUED] = { op_queued, true, false, 0 },
+        [LEDGER_BEAT] = { op_beat, true, false, 0 },
+        [LEDGER_NODES] = { op_nodes, true, false, 0 },
+        [LEDGER_SET_MAIN] = { op_set_main, true, false, 0 },
+        [LEDGER_SWEEP] = { op_sweep, true, false, 0 },
         [LEDGER_FINISH] = { op_finish, false, false, 1 },
         [LEDGER_INTERRUPT] = { op_interrupt, false, false, 1 },
         [LEDGER_SAID] = { op_said, false, false, 1 },
@@ -105,7 +109,13 @@ static bool call_fits(const struct ledger_call *c)
                 return unit_fits(&c->in.revoke.unit) && word_fits(c->in.revoke.occ, OCC_TEXT) &&
                        word_fits(c->in.revoke.token, TOKEN_TEXT);
         case LEDGER_RENEW:
+        case LEDGER_NODES:
+        case LEDGER_SWEEP:
                 return true;
+        case LEDGER_BEAT:
+                return word_fits(c->in.beat.node, NODE_ID_MAX);
+        case LEDGER_SET_MAIN:
+                return word_fits(c->in.set_main.node, NODE_ID_MAX);
         case LEDGER_TAKE:
                 return take_fits(&c->in.take);
         case LEDGER_QUEUED:

@@ -93,6 +93,12 @@ int op_peek(struct sqlite_store *s, struct ledger_call *c);
 int op_queued(struct sqlite_store *s, struct ledger_call *c);
 int op_history(struct sqlite_store *s, struct ledger_call *c);
 
+/* sqlite_nodes.c; outside of any transaction too. */
+int op_beat(struct sqlite_store *s, struct ledger_call *c);
+int op_nodes(struct sqlite_store *s, struct ledger_call *c);
+int op_set_main(struct sqlite_store *s, struct ledger_call *c);
+int op_sweep(struct sqlite_store *s, struct ledger_call *c);
+
 /* A take inside the transaction of another call. */
 int take_oldest(struct sqlite_store *s, const struct take_in *in, struct take_out *out);
 

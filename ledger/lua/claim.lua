@@ -5,7 +5,7 @@
 -- needs prelude_slots.lua
 local names = { 'unit', 'definition', 'scope', 'task', 'shard', 'planned', 'occ', 'tok', 'trig', 'owner', 'node',
   'expect', 'first', 'last', 'count', 'gap_state', 'gap_why', 'grace', 'catch_up', 'overlap', 'max_running',
-  'queue_limit', 'lease', 'rev', 'shards', 'term', 'tree', 'life', 'boot', 'not_after', 'stale' }
+  'queue_limit', 'lease', 'rev', 'shards', 'term', 'tree', 'life', 'boot', 'not_after', 'stale', 'main' }
 
 local function gap_fields(it)
   return it.scope, it.task, it.shard, it.first, it.last, it.count, it.gap_state, it.gap_why
@@ -28,7 +28,7 @@ local function decided(it, state, why, more)
   redis.call('HSET', key, 'state', state, 'why', why, 'tok', it.tok, 'planned', it.planned, 'owner', it.owner,
     'trig', it.trig, 'gap', o.gap)
   redis.call('PEXPIRE', key, RETENTION_MS)
-  remember(it.task, HISTORY_MAX, 'occ', it.occ, 'trig', it.trig, 'fence', '', 'owner', it.owner, 'scope', it.scope,
+  remember(it.task, 'occ', it.occ, 'trig', it.trig, 'fence', '', 'owner', it.owner, 'scope', it.scope,
     'shard', it.shard, 'planned', it.planned, 'state', state, 'cause', why, 'ended', NOW .. '000000')
   keep_untold(it.owner, it.node, it.life, it.scope, it.task, it.shard, it.planned, it.planned, '1', state, why)
   return outcome('decided', it.planned, o)
@@ -102,6 +102,9 @@ local function claim(it)
   local old = stale(it)
   if old then
     return outcome('stale', cursor, old)
+  end
+  if it.main ~= '' and redis.call('GET', P .. 'ml') ~= it.main .. ' ' .. it.node then
+    return outcome('not_owner', cursor)
   end
   if (planned or tonumber(it.last)) > now + EARLY_MS then   -- nobody gives up the future either
     return outcome('early', cursor)

@@ -43,7 +43,7 @@ for i = 9, #ARGV - 5, 6 do
     redis.call('HSET', P .. 'u:' .. unit, 'cursor', NOW)
     drop_ahead(unit)
     if count ~= '0' then
-      remember(task, HISTORY_MAX, 'scope', scope, 'shard', shard, 'planned', first, 'last', last, 'count', count,
+      remember(task, 'scope', scope, 'shard', shard, 'planned', first, 'last', last, 'count', count,
         'state', state, 'cause', why, 'ended', NOW .. '000000', 'error', who)
     end
     set = set + 1

@@ -33,12 +33,13 @@ local function write_final()
   redis.call('HSET', key, 'state', state, 'why', ARGV[16], 'tok', tok, 'fence', fence, 'planned', planned,
     'owner', ARGV[12], 'trig', ARGV[11])
   redis.call('PEXPIRE', key, RETENTION_MS)
-  remember(task, ARGV[24], 'occ', occ, 'trig', ARGV[11], 'fence', fence, 'owner', ARGV[12], 'scope', ARGV[5],
+  local keep = ARGV[24] .. ' ' .. ARGV[25]
+  if redis.call('HGET', P .. 'hk', task) ~= keep then
+    redis.call('HSET', P .. 'hk', task, keep)
+  end
+  remember(task, 'occ', occ, 'trig', ARGV[11], 'fence', fence, 'owner', ARGV[12], 'scope', ARGV[5],
     'shard', ARGV[7], 'planned', planned, 'state', state, 'cause', ARGV[16], 'result', ARGV[17], 'started', ARGV[18],
     'ended', ARGV[19], 'text', ARGV[20], 'cut', ARGV[21], 'error', ARGV[22], 'code', ARGV[23])
-  if ARGV[25] ~= '0' then
-    redis.call('XTRIM', P .. 'h:' .. task, 'MINID', '~', string.format('%.0f', math.max(now - tonumber(ARGV[25]), 0)))
-  end
 end
 
 -- The word for it, and whether the lease had gone.
@@ -57,7 +58,7 @@ local function finish()
   else
     free_slot(occ, r)
     if ARGV[18] == '0' then
-      keep_unstarted(occ, r)
+      keep_ended(occ, r)
     else
       forget_owner(occ, r)
     end

@@ -7,8 +7,8 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 -- How long a final record answers a repeated request; afterwards the cursor alone says "decided".
 local RETENTION_MS = 900000
--- Ranges and skips do not know how much history a task keeps: the largest, until a finish trims it.
-local HISTORY_MAX = 100000
+-- How much history a task keeps is said by its finishes: until the first, the largest.
+local HISTORY_MAX = '100000 0'
 local RECENT_MAX = 10000
 
 local function instant(n)
@@ -63,13 +63,19 @@ local function gate(epoch, run_id)
   return 'OK'
 end
 
-local function remember(task, keep, ...)
-  local id = redis.call('XADD', P .. 'h:' .. task, 'MAXLEN', '~', keep, '*', ...)
+-- `hk` has how many and for how many ms, 0 for ever.
+local function remember(task, ...)
+  local key = P .. 'h:' .. task
+  local count, age = string.match(redis.call('HGET', P .. 'hk', task) or HISTORY_MAX, '^(%d+) (%d+)$')
+  local id = redis.call('XADD', key, 'MAXLEN', '~', count, '*', ...)
+  if age ~= '0' then
+    redis.call('XTRIM', key, 'MINID', '~', string.format('%.0f', math.max(now - tonumber(age), 0)))
+  end
   redis.call('XADD', P .. 'recent', 'MAXLEN', '~', RECENT_MAX, '*', 'task', task, 'id', id)
 end
 
 local function remember_range(owner, scope, task, shard, first, last, count, state, why)
-  remember(task, HISTORY_MAX, 'owner', owner, 'scope', scope, 'shard', shard, 'planned', first, 'last', last,
+  remember(task, 'owner', owner, 'scope', scope, 'shard', shard, 'planned', first, 'last', last,
     'count', count, 'state', state, 'cause', why, 'ended', NOW .. '000000')
 end
 
@@ -95,9 +101,9 @@ local function keep_untold(owner, node, life, ...)
   redis.call('HSET', P .. 'gn:' .. node, owner, life)
 end
 
--- An end without a start: its finish line is all that says why nobody ran it. The occurrence stays among those of
--- its owner for the newest seconds.
-local function keep_unstarted(occ, r)
+-- An end without a start, or of another's run: its finish line is all that tells of it. The occurrence stays among
+-- those of its owner, or of who ended it, for the newest seconds.
+local function keep_ended(occ, r)
   local key = P .. 'f:' .. r.owner
   redis.call('RPUSH', key, NOW .. occ)
   for _ = 1, 2 do
@@ -150,7 +156,7 @@ local function close_record(occ, r, state, why)
   local key = P .. 'o:' .. occ
   redis.call('HSET', key, 'state', state, 'why', why)
   redis.call('PEXPIRE', key, RETENTION_MS)
-  remember(r.task, HISTORY_MAX, 'occ', occ, 'trig', r.trig, 'fence', r.fence, 'owner', r.owner, 'scope', r.scope,
+  remember(r.task, 'occ', occ, 'trig', r.trig, 'fence', r.fence, 'owner', r.owner, 'scope', r.scope,
     'shard', r.shard, 'planned', r.planned, 'state', state, 'cause', why, 'started', r.since .. '000000',
     'ended', NOW .. '000000')
 end
@@ -168,7 +174,7 @@ local function give_up(occ, r, state, why, owner, node, life, tok)
   local key = P .. 'o:' .. occ
   redis.call('HSET', key, 'state', state, 'why', why, 'owner', owner, 'tok', tok)
   redis.call('PEXPIRE', key, RETENTION_MS)
-  remember(r.task, HISTORY_MAX, 'occ', occ, 'trig', r.trig, 'fence', '', 'owner', owner, 'scope', r.scope,
+  remember(r.task, 'occ', occ, 'trig', r.trig, 'fence', '', 'owner', owner, 'scope', r.scope,
     'shard', r.shard, 'planned', r.planned, 'state', state, 'cause', why, 'ended', NOW .. '000000')
   keep_untold(owner, node, life, r.scope, r.task, r.shard, r.planned, r.planned, '1', state, why)
   unqueue(r.unit, occ)

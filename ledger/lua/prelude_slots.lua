@@ -15,15 +15,25 @@ local function lease_set(occ, tok, lease)
   redis.call('ZADD', P .. 'run', instant(now + tonumber(lease)), occ)
 end
 
-local function end_dead(occ)
-  local r = record(occ)
+-- In place of an owner that was watched die. That it ended is from now on among what `by` may die without saying.
+local function end_dead(occ, by)
+  local r, key = record(occ), P .. 'o:' .. occ
   redis.call('DEL', P .. 'l:' .. occ)
   free_slot(occ, r)
-  if r.unit == '' or r.state ~= 'running' then
+  if r.unit == '' then
+    return {}
+  end
+  if r.state ~= 'running' then
+    redis.call('HSET', key, 'ending', '0')
+    redis.call('PEXPIRE', key, UNTOLD_KEEP_MS)
     return {}
   end
   forget_owner(occ, r)
   close_record(occ, r, 'interrupted', 'lease_lost')
+  redis.call('HSET', key, 'owner', by.owner, 'node', by.node, 'life', by.life)
+  redis.call('PEXPIRE', key, UNTOLD_KEEP_MS)
+  redis.call('SADD', P .. 'nr:' .. by.node, occ)
+  redis.call('SADD', P .. 'w:' .. by.owner, occ)
   return ended(occ, r, 'interrupted', 'lease_lost', false)
 end
 
@@ -94,7 +104,10 @@ local function start(it, occ, planned, dead)
   redis.call('INCR', P .. 'fence')
   local o = { fence = redis.call('GET', P .. 'fence') }
   if dead then
-    o.ended = end_dead(dead)
+    o.ended = end_dead(dead, it)
+    if #o.ended > 0 then
+      keep_ended(dead, it)
+    end
   end
   lease_set(occ, it.tok, it.lease)
   redis.call('HSET', P .. 'o:' .. occ, 'state', 'running', 'tok', it.tok, 'fence', o.fence, 'planned', planned,

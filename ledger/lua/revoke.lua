@@ -34,7 +34,7 @@ if now > tonumber(planned) + tonumber(ARGV[13]) and cursor == ARGV[11] then
   redis.call('HSET', ukey, 'cursor', planned)
   redis.call('HSET', key, 'state', 'missed', 'why', 'abandoned', 'tok', tok, 'planned', planned)
   redis.call('PEXPIRE', key, RETENTION_MS)
-  remember(ARGV[6], HISTORY_MAX, 'occ', occ, 'trig', '', 'fence', '', 'owner', ARGV[14], 'scope', ARGV[5],
+  remember(ARGV[6], 'occ', occ, 'trig', '', 'fence', '', 'owner', ARGV[14], 'scope', ARGV[5],
     'shard', ARGV[7], 'planned', planned, 'state', 'missed', 'cause', 'abandoned', 'ended', NOW .. '000000')
   keep_untold(ARGV[14], ARGV[15], ARGV[16], ARGV[5], ARGV[6], ARGV[7], planned, planned, '1', 'missed', 'abandoned')
   return answer('OK', 'abandoned', planned)

@@ -20,7 +20,7 @@ for _, occ in ipairs(redis.call('SMEMBERS', owner ~= '' and P .. 'w:' .. owner o
   end
 end
 for _, dead in ipairs(owner ~= '' and { owner } or owners_before(node, life)) do
-  redis.call('DEL', P .. 'g:' .. dead, P .. 'f:' .. dead)
+  redis.call('DEL', P .. 'g:' .. dead, P .. 'f:' .. dead, P .. 'e:' .. dead)
   redis.call('HDEL', P .. 'gn:' .. node, dead)
 end
 return answer('OK')

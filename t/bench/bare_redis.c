@@ -10,7 +10,7 @@
 #include "ledger/redis_script.h"
 
 #define HEAD      4      /* EVALSHA digest 1 key */
-#define ARGS_MAX  (HEAD + 3 + 64 * 30)
+#define ARGS_MAX  (HEAD + 3 + 64 * 32)
 
 static int ask(struct bare_redis *b, const char *field, char *ret, size_t room)
 {
@@ -105,7 +105,7 @@ static void claim_item(struct redis_args *a, const struct due *d)
         texts(a, (const char *[]) { d->occ, d->token, d->trig, d->owner, DUE_NODE, NULL });
         redis_args_instant(a, d->expect);
         texts(a, (const char *[]) { "", "", "0", "skipped", "misfire", "59000", "1", "drop", "1", "100", "30000", "1",
-                                    "1", "0", "0", "1", DUE_BOOT, "", "", NULL });
+                                    "1", "0", "0", "1", DUE_BOOT, "", "", "", NULL });
 }
 
 static int finish_one(struct bare_redis *b, const struct due *d)
