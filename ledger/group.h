@@ -17,13 +17,14 @@
 #define GROUP_NODES_MAX   1000   /* more are counted, not listed */
 
 /* A node says that it lives. `prev` is the token of its life before, "" when not known: the same node's next life
- * replaces it without a wait. Another token than these two that beat less than `offline_ms` ago: a clone. */
+ * replaces it without a wait. Several with blanks between them, when it is not known which of them was heard last.
+ * Another token than these that beat less than `offline_ms` ago: a clone. */
 struct beat_in {
         const char *node, *token, *prev;
         const char *host, *boot, *version, *tzdata;
         const char *config;          /* hash of all definitions of tasks of this ledger */
         int pid;
-        int64_t offline_ms;          /* three intervals */
+        int64_t offline_ms;          /* three intervals; above 0, as main_ms */
         int64_t main_ms;             /* life of the lease of the main node, renewed by this beat */
         bool leaving;                /* the last beat of this life: a clean stop */
 };
@@ -75,7 +76,8 @@ struct set_main_in {
 struct set_main_out { char before[NODE_ID_MAX]; };
 
 /* Leases that ran out. A holder is ended, as interrupted(lease_lost), only when its occurrence is in `stale`: the
- * caller has seen it unmoved for as long as the observation rule asks. */
+ * caller has seen it unmoved for as long as the observation rule asks; and when it has no lease at that moment. A
+ * lease that lasts longer than it was given, since the store's clock went back, is cut. */
 #define SWEEP_STALE_MAX 256
 struct sweep_in {
         const char *node, *owner;
@@ -83,10 +85,11 @@ struct sweep_in {
         char (*stale)[OCC_TEXT];     /* borrowed until `done` */
         size_t stale_count;          /* up to SWEEP_STALE_MAX */
 };
-struct sweep_row { char occ[OCC_TEXT]; uint64_t seq; int64_t lease_ms; };
+struct sweep_row { char occ[OCC_TEXT]; uint64_t seq; int64_t lease_ms; };   /* what its holder was given */
 struct ended_record;
 struct sweep_out {
-        struct ended_record *ended;  /* by this call, to be logged by its caller; owned by the call */
+        /* By this call, or by one whose answer did not arrive; to be logged in its `done`. Owned by the call. */
+        struct ended_record *ended;
         size_t ended_count;
         struct sweep_row *expired;   /* by the store's clock; to be watched; owned by the call */
         size_t expired_count;

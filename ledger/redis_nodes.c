@@ -18,7 +18,8 @@ static struct stamp stamp_of(const struct redisReply *r, size_t i)
 /* A row of node_row() in the scripts. */
 static void row_read(const struct redisReply *row, struct node_row *ret)
 {
-        *ret = (struct node_row) { .pid = (int) reply_int(row, 7), .started = stamp_of(row, 8), .beat = stamp_of(row, 9),
+        *ret = (struct node_row) { .pid = (int) reply_int(row, 7),
+                                   .started = stamp_of(row, 8), .beat = stamp_of(row, 9),
                                    .offline = reply_int(row, 10) == 1, .is_main = reply_int(row, 11) == 1 };
         reply_copy(row, 0, ret->node, sizeof(ret->node));
         reply_copy(row, 1, ret->token, sizeof(ret->token));

@@ -50,6 +50,7 @@ struct claim_verdict {
  *  9 under OVERLAP_QUEUE others wait, or no slot free QUEUED; at the limit DECIDED skipped(queue_full)
  * 10 no slot free                                    BUSY if one is ending; else DECIDED skipped(overlap)
  * 11                                                 GRANTED
+ * Where there are other nodes, what only the main node may run is NOT_OWNER for the others, behind 4.
  * GRANTED, QUEUED and DECIDED move the cursor to planned and write the gap's range record in the same step. A gap
  * alone (no planned) passes 2, 4, 5 and 6 and is then DECIDED by its cause. Who comes while others wait goes behind
  * them, also when the slot is free: instants of a queue start in the order they were planned in. */

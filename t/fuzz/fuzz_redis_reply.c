@@ -119,6 +119,35 @@ static void claim_ended(const struct ended_record *list, size_t count)
         }
 }
 
+static void claim_nodes(const struct node_row *rows, size_t count)
+{
+        CLAIM(count <= GROUP_NODES_MAX && (rows || count == 0));
+        for (size_t i = 0; i < count; i++) {
+                CLAIM(strnlen(rows[i].node, NODE_ID_MAX) < NODE_ID_MAX && strnlen(rows[i].host, HOST_TEXT) < HOST_TEXT);
+                CLAIM(strnlen(rows[i].token, START_TOKEN_TEXT) < START_TOKEN_TEXT);
+                CLAIM(strnlen(rows[i].version, VERSION_TEXT) < VERSION_TEXT);
+        }
+}
+
+static void claim_group(const struct ledger_call *c)
+{
+        if (c->op == LEDGER_BEAT) {
+                const struct beat_out *out = &c->out.beat;
+                claim_nodes(out->nodes, out->count);
+                CLAIM(out->verdict == BEAT_OK || (out->verdict == BEAT_CLONE && !out->is_main));
+                CLAIM(!out->is_main || out->main_until.ns > 0);
+                CLAIM(strnlen(out->main, NODE_ID_MAX) < NODE_ID_MAX);
+        }
+        if (c->op == LEDGER_NODES)
+                claim_nodes(c->out.nodes.nodes, c->out.nodes.count);
+        if (c->op == LEDGER_SET_MAIN)
+                CLAIM(strnlen(c->out.set_main.before, NODE_ID_MAX) < NODE_ID_MAX);
+        if (c->op == LEDGER_SWEEP)
+                claim_ended(c->out.sweep.ended, c->out.sweep.ended_count);
+        for (size_t i = 0; c->op == LEDGER_SWEEP && i < c->out.sweep.expired_count; i++)
+                CLAIM(strnlen(c->out.sweep.expired[i].occ, OCC_TEXT) < OCC_TEXT);
+}
+
 /* What the caller of a ledger relies on, whoever answered. */
 static void claim_answer(const struct ledger_call *c)
 {
@@ -134,6 +163,7 @@ static void claim_answer(const struct ledger_call *c)
         }
         if (c->error < 0)
                 return;
+        claim_group(c);
         CLAIM(!take || take->claim.outcome != OUTCOME_GRANTED || !instant_is_none(take->planned));
         CLAIM(!take || strnlen(take->occ, OCC_TEXT) < OCC_TEXT);
         for (size_t i = 0; c->op == LEDGER_QUEUED && i < c->out.queued.count; i++)
@@ -217,6 +247,19 @@ static void fill(struct ledger_call *c, enum ledger_op op, struct ledger *l)
         case LEDGER_QUEUED:
                 c->in.queued = (struct queued_in) { "n1" };
                 break;
+        case LEDGER_BEAT:
+                c->in.beat = (struct beat_in) { .node = "n1", .token = "01", .prev = "", .host = "h", .boot = "b00t",
+                                                .version = "1", .tzdata = "2", .config = "3", .pid = 7,
+                                                .offline_ms = 90000, .main_ms = 90000 };
+                break;
+        case LEDGER_NODES:
+                break;
+        case LEDGER_SET_MAIN:
+                c->in.set_main = (struct set_main_in) { "n1", true, "x" };
+                break;
+        case LEDGER_SWEEP:
+                c->in.sweep = (struct sweep_in) { .node = "n1", .owner = "n1.0.7.5-ab", .life = 1 };
+                break;
         case LEDGER_OP_COUNT_:   /* a finish that takes */
                 fill(c, LEDGER_FINISH, l);
                 c->in.finish.take = &take;
@@ -240,13 +283,16 @@ static bool call_send(struct redis_ledger *l, struct ledger_call *calls, const c
                 [LEDGER_FINISH] = redis_finish_send,     [LEDGER_INTERRUPT] = redis_interrupt_send,
                 [LEDGER_HISTORY] = redis_history_send,   [LEDGER_TAKE] = redis_take_send,
                 [LEDGER_QUEUED] = redis_queued_send,     [LEDGER_OP_COUNT_] = redis_finish_send,
+                [LEDGER_BEAT] = redis_beat_send,         [LEDGER_NODES] = redis_nodes_send,
+                [LEDGER_SET_MAIN] = redis_set_main_send, [LEDGER_SWEEP] = redis_sweep_send,
         };
         static const char *const names[] = {
                 [LEDGER_LEAD] = "lead",     [LEDGER_DEFINE] = "define", [LEDGER_REGISTER] = "register",
                 [LEDGER_PEEK] = "peek",     [LEDGER_CLAIM] = "claim",   [LEDGER_REVOKE] = "revoke",
                 [LEDGER_RENEW] = "renew",   [LEDGER_FINISH] = "finish", [LEDGER_INTERRUPT] = "interrupt",
                 [LEDGER_HISTORY] = "history", [LEDGER_TAKE] = "take",   [LEDGER_QUEUED] = "queued",
-                [LEDGER_OP_COUNT_] = "finish_take",
+                [LEDGER_BEAT] = "beat",     [LEDGER_NODES] = "nodes",   [LEDGER_SET_MAIN] = "set_main",
+                [LEDGER_SWEEP] = "sweep",   [LEDGER_OP_COUNT_] = "finish_take",
         };
         struct ledger_call *list[] = { &calls[0], &calls[1] };
 
@@ -300,6 +346,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                          .prefix = l.prefix, .memory = &l.memory, .done = on_hello, .link = l.link };
         bool is_hello = call_send(&l, calls, strsep(&rest, "\n"));
         answer(rest, is_hello);
+        free(l.heard);
         free(text);
         return 0;
 }

@@ -93,6 +93,11 @@ void ask_finish(struct world *w, const struct ask *a, struct ask_texts *texts, e
 struct take_texts { char token[TOKEN_TEXT], trig[TRIG_TEXT]; };
 void ask_take(struct world *w, const char *owner, int n, struct take_texts *texts, struct take_in *ret);
 
+/* A beat of `node`, NULL: the world's. Its main lease lasts MAIN_MS, it is offline after OFFLINE_MS. */
+#define MAIN_MS    90000LL
+#define OFFLINE_MS 90000LL
+void ask_beat(struct world *w, const char *node, const char *token, struct ledger_call *ret);
+
 /* argv[1]: a pattern of case names. Returns the exit code. */
 int conformance_main(int argc, char **argv, const struct conformance_backend *backend);
 

@@ -37,8 +37,9 @@ struct finish_out finish_and_take(struct world *w, struct ask a, struct ask_text
 struct finish_out finish_taken(struct world *w, const char *owner, int n, const struct take_out *took, int at,
                                int next);
 
-extern const struct CMUnitTest claim_cases[], life_cases[], death_cases[], queue_cases[], waiting_cases[];
+extern const struct CMUnitTest claim_cases[], life_cases[], death_cases[], queue_cases[], waiting_cases[],
+                               node_cases[];
 extern const size_t claim_case_count, life_case_count, death_case_count, queue_case_count,
-                    waiting_case_count;
+                    waiting_case_count, node_case_count;
 
 #endif

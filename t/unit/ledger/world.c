@@ -168,6 +168,15 @@ void ask_finish(struct world *w, const struct ask *a, struct ask_texts *texts, e
         };
 }
 
+void ask_beat(struct world *w, const char *node, const char *token, struct ledger_call *ret)
+{
+        *ret = (struct ledger_call) { .op = LEDGER_BEAT };
+        ret->in.beat = (struct beat_in) { .node = node ? node : w->node, .token = token, .prev = "", .host = "web-1",
+                                          .boot = w->boot, .version = "1.2.3", .tzdata = "2024a",
+                                          .config = "00112233aabbccdd", .pid = 4711, .offline_ms = OFFLINE_MS,
+                                          .main_ms = MAIN_MS };
+}
+
 void ask_take(struct world *w, const char *owner, int n, struct take_texts *texts, struct take_in *ret)
 {
         char name[32];
