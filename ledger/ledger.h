@@ -193,6 +193,7 @@ struct take_in {
         unsigned shards;
         uint64_t term;               /* dedicated: > 0 */
         bool tree;
+        const char *main_token;      /* as in claim_in */
         uint64_t life;
         struct instant not_after;    /* store time from which the request is void: EARLY */
         char stale_occ[OCC_TEXT];    /* as in claim_in */
@@ -200,8 +201,8 @@ struct take_in {
 struct take_out {
         /* granted; decided: the store may have lost a start of it, so that it was written off as unknown(barrier), and
          * the next is to be asked for under a new token; done: nothing is queued, or this token's run is over;
-         * busy; stale; early, the oldest lies ahead of the store's clock or the request is void; unregistered;
-         * halted */
+         * busy; stale; not_owner; early, the oldest lies ahead of the store's clock or the request is void;
+         * unregistered; halted */
         struct claim_out claim;
         struct instant planned;      /* granted, decided: of the instant taken */
         char occ[OCC_TEXT];

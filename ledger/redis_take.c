@@ -24,6 +24,7 @@ void redis_take_add(const struct redis_ledger *l, struct redis_args *a, const st
         redis_args_text(a, l->o.boot);
         redis_args_instant(a, in->not_after);
         redis_args_text(a, in->stale_occ);
+        redis_args_text(a, in->main_token);
 }
 
 /* outcome() of the scripts, then which instant, and its occurrence. */

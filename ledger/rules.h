@@ -61,7 +61,7 @@ void rules_claim(const struct claim_in *in, const struct record_facts *r, const 
  *  1 it took one before                              the same answer again; DONE once that run is over
  *  2 the request is void                             EARLY
  *  3 the unit has no cursor                          UNREGISTERED
- *  4 revision, shard count or term not in force      STALE
+ *  4 revision, shard count or term not in force      STALE   (NOT_OWNER behind it, as for a claim)
  *  5 nothing is queued                               DONE
  *  6 the oldest is planned ahead of the clock        EARLY   (it was queued before the clock went back)
  *  7 it is at or before the barrier                  DECIDED unknown(barrier): the store may have lost its start

@@ -103,7 +103,7 @@ local function claim(it)
   if old then
     return outcome('stale', cursor, old)
   end
-  if it.main ~= '' and redis.call('GET', P .. 'ml') ~= it.main .. ' ' .. it.node then
+  if is_for_main(it) then
     return outcome('not_owner', cursor)
   end
   if (planned or tonumber(it.last)) > now + EARLY_MS then   -- nobody gives up the future either

@@ -117,26 +117,8 @@ local function keep_ended(occ, r)
   redis.call('PEXPIRE', key, UNTOLD_KEEP_MS)
 end
 
--- Owners of a node's lives before this one of whom there may be something to tell.
-local function owners_before(node, life)
-  local owners, all = {}, redis.call('HGETALL', P .. 'gn:' .. node)
-  for i = 1, #all, 2 do
-    if tonumber(all[i + 1]) < life then
-      owners[#owners + 1] = all[i]
-    end
-  end
-  table.sort(owners)
-  return owners
-end
-
 -- A request may lie in a socket and come after the death of its owner was settled: it must do nothing, since
 -- nobody would end or tell what it does.
-local GONE_MS = 3600000
-
-local function bury(owner)
-  redis.call('SET', P .. 'x:' .. owner, '1', 'PX', GONE_MS)
-end
-
 local function is_gone(owner)
   return redis.call('EXISTS', P .. 'x:' .. owner) == 1
 end

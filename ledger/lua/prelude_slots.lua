@@ -99,6 +99,11 @@ local function stale(it)
   end
 end
 
+-- What only the main node may do, and this one is not it.
+local function is_for_main(it)
+  return it.main ~= '' and redis.call('GET', P .. 'ml') ~= it.main .. ' ' .. it.node
+end
+
 -- A run begins. The first write is one that a server out of memory refuses.
 local function start(it, occ, planned, dead)
   redis.call('INCR', P .. 'fence')
@@ -139,6 +144,9 @@ local function take_anew(it, cursor)
   local old = stale(it)
   if old then
     return outcome('stale', cursor, old)
+  end
+  if is_for_main(it) then
+    return outcome('not_owner', cursor)
   end
   local occ, r = oldest(it.unit)
   if not occ then
@@ -199,7 +207,7 @@ end
 
 -- The arguments of a take, from `base` on.
 local TAKE_NAMES = { 'unit', 'definition', 'scope', 'task', 'shard', 'tok', 'trig', 'owner', 'node', 'lease', 'rev',
-  'shards', 'term', 'tree', 'life', 'boot', 'not_after', 'stale' }
+  'shards', 'term', 'tree', 'life', 'boot', 'not_after', 'stale', 'main' }
 
 local function take_args(base)
   local it = {}

@@ -1,5 +1,6 @@
 -- What was told of a dead owner, or of the earlier lives of a node, is in a log: it need not be told again.
 -- ARGV: prefix, epoch, run_id, owner or '', node, life
+-- needs prelude_deaths.lua
 local verdict = gate(ARGV[2], ARGV[3])
 if verdict ~= 'OK' then
   return answer(verdict)

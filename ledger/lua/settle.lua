@@ -3,6 +3,7 @@
 -- tree that may live keeps its slot (`ending`), with a lease of its own in case nobody comes to free it. What an
 -- earlier boot left running may have finished without being able to say so: unknown.
 -- ARGV: prefix, epoch, run_id, owner or '', node, life, boot, trees gone, then the occurrences that were told before
+-- needs prelude_deaths.lua
 local PAGE = 64
 local verdict = gate(ARGV[2], ARGV[3])
 if verdict ~= 'OK' then

@@ -1,6 +1,7 @@
 -- What a dead owner, or the earlier lives of a node, decided without a start and may not have logged: a page of
 -- it, newest first. Nothing changes but that what is too old to be told goes, until it is said to be in a log.
 -- ARGV: prefix, epoch, run_id, owner or '', node, life, how many were told before
+-- needs prelude_deaths.lua
 local PAGE = 500
 local verdict = gate(ARGV[2], ARGV[3])
 if verdict ~= 'OK' then

@@ -232,6 +232,34 @@ static void only_the_main_node_is_granted(void **state)
         assert_int_equal(claim_as(w, A, -8, &c), OUTCOME_NOT_OWNER);
 }
 
+static enum outcome take_as(struct world *w, const char *node, int n)
+{
+        struct ledger_call c = { .op = LEDGER_TAKE };
+        struct take_texts texts;
+
+        ask_take(w, NULL, n, &texts, &c.in.take);
+        c.in.take.node = node;
+        c.in.take.main_token = LIFE_1;
+        world_call(w, &c);
+        assert_int_equal(c.error, 0);
+        ledger_call_done(&c);
+        return c.out.take.claim.outcome;
+}
+
+static void what_waits_is_taken_by_the_main_node(void **state)
+{
+        struct world *w = *state;
+        struct ask_texts texts;
+        (void) beat(w, A);
+        (void) beat(w, B);
+        queue_fill(w, 2, &texts);
+        (void) queue_finish(w, &texts, 0);
+
+        assert_int_equal(take_as(w, B, 1), OUTCOME_NOT_OWNER);
+        assert_int_equal(queue_depth(w), 2);
+        assert_int_equal(take_as(w, A, 2), OUTCOME_GRANTED);
+}
+
 static void move_is_in_force_at_once(void **state)
 {
         struct world *w = *state;
@@ -464,6 +492,7 @@ int main(int argc, char **argv)
                 CASE(main_node_is_replaced_when_its_lease_is_gone),
                 CASE(main_fence_increases_after_the_store_forgot_it),
                 CASE(only_the_main_node_is_granted),
+                CASE(what_waits_is_taken_by_the_main_node),
                 CASE(move_is_in_force_at_once),
                 CASE(chosen_node_that_does_not_come_is_not_waited_for_for_ever),
                 CASE(pinned_node_is_never_replaced),
