@@ -101,8 +101,8 @@ static void note_birth(const struct birth *b, unsigned at)
         notes->ppid[at] = getppid();
         notes->fds[at] = count_fds(getpid());
         memcpy(notes->owner[at], b->owner, sizeof(b->owner));
-        notes->births[at]++;
         notes->pid[at] = getpid();
+        notes->births[at]++;
 }
 
 /* An exit code, or -1 to live on. */
@@ -165,8 +165,9 @@ static int open_play(const struct birth *b, unsigned at, enum play play)
                 (void) close(b->channel);
                 return -1;
         default:
-                say(b, MESSAGE_READY, 0, NULL);
+                /* Noted first: whoever learns of the word may kill this child before it runs another line. */
                 notes->readies[at]++;
+                say(b, MESSAGE_READY, 0, NULL);
                 return -1;
         }
 }
