@@ -179,5 +179,7 @@ int evidence_read(struct evidence *e)
                 r = evidence_lives(e);
         if (r == 0)
                 ledgers_part(e);
+        for (size_t i = 0; i < e->plans_count && r == 0; i++)
+                plans_begin_alone(e->plans[i]);
         return r == 0 ? evidence_remarks(e) : r;
 }

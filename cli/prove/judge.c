@@ -32,13 +32,14 @@ struct judge *judge_new(struct evidence *e, const struct judge_options *o)
         return j;
 }
 
-static void unit_free(struct unit *u)
+static void unit_free(struct judge *j, struct unit *u)
 {
         free(u->task);
         free(u->key);
         free(u->open);
         free(u->counted);
         free(u->intervals);
+        own_done(j, u);
         spans_done(&u->ran);
         spans_done(&u->covered);
         spans_done(&u->done);
@@ -54,7 +55,7 @@ struct judge *judge_free(struct judge *j)
         for (size_t i = 0; i < j->row_count; i++)
                 row_free(j->rows[i]);
         for (size_t i = 0; i < j->unit_count; i++)
-                unit_free(j->units[i]);
+                unit_free(j, j->units[i]);
         for (size_t i = 0; i < j->note_count; i++)
                 free(j->notes[i]);
         free(j->rows);
@@ -133,6 +134,20 @@ struct row *judge_row(struct judge *j, const char *task, enum path path)
         return r;
 }
 
+/* The first line there is, of the node if it is one's own: or what was run by a process without a master that began
+ * with it, which no line comes before. */
+static int64_t unit_begin_ms(const struct judge *j, const struct plans *p, const char *key)
+{
+        const struct evidence *e = j->evidence;
+        int64_t from = *key ? evidence_node_from_us(e, key) / 1000 : j->from_ms;
+
+        if (from < j->from_ms)
+                from = j->from_ms;
+        if (!p->alone || p->alone_ms >= from || e->whole_from_us > e->from_us)
+                return from;
+        return p->alone_ms > j->options.since_ms ? p->alone_ms : j->options.since_ms;
+}
+
 static struct unit *unit_new(struct judge *j, const char *task, const char *key, bool plain, unsigned shard)
 {
         struct unit *u = calloc(1, sizeof(*u));
@@ -147,13 +162,12 @@ static struct unit *unit_new(struct judge *j, const char *task, const char *key,
         u->plans = evidence_plans(j->evidence, task, key, plain);
         if (u->task && u->key && u->plans) {
                 const struct plans *p = u->plans;
-                int64_t node_ms = *key ? evidence_node_from_us(j->evidence, key) / 1000 : INT64_MIN;
                 u->end_ms = p->count ? evidence_end_ms(j->evidence, p) : INT64_MIN;
-                u->from_ms = node_ms > j->from_ms ? node_ms : j->from_ms;
+                u->from_ms = unit_begin_ms(j, p, key);
                 u->down_ms = INT64_MIN;
                 return u;
         }
-        unit_free(u);
+        unit_free(j, u);
         return NULL;
 }
 
@@ -180,7 +194,7 @@ static struct unit *unit_of(struct judge *j, struct text task, struct text key, 
                 return NULL;
         if (!list_room((void **) &j->units, j->unit_count, &j->unit_room, sizeof(*j->units)) ||
             dict_put(&j->units_by_name, name, len, u) < 0) {
-                unit_free(u);
+                unit_free(j, u);
                 return NULL;
         }
         j->units[j->unit_count++] = u;
@@ -299,7 +313,8 @@ int judge_take(struct judge *j, const struct process *p, const struct record *r,
         if (range)
                 return take_range(j, t.u, r);
         int path = text_index(record_text(r, FIELD_PATH), path_names);
-        t.path = unit_path(t.u, t.planned_ms, path >= 0 ? (enum path) path : PATH_COUNT_);
+        t.said_path = path >= 0 ? (enum path) path : PATH_COUNT_;
+        t.path = unit_path(t.u, t.planned_ms, t.said_path);
         t.row = judge_row(j, t.u->task, t.path);
         if (!t.row)
                 return -ENOMEM;
@@ -353,6 +368,9 @@ int judge_end(struct judge *j)
 {
         int r = units_planned(j);
 
+        for (size_t i = 0; i < j->unit_count; i++)
+                if (j->units[i]->from_ms < j->from_ms)
+                        j->from_ms = j->units[i]->from_ms;
         for (size_t i = 0; i < j->unit_count && r == 0; i++) {
                 struct unit *u = j->units[i];
                 for (size_t k = 0; k < u->open_count && r == 0; k++)

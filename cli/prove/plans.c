@@ -21,6 +21,7 @@ struct plans *plans_new(const char *task, const char *key, bool plain)
         p->task = strdup(task);
         p->key = strdup(key);
         p->plain = plain;
+        p->alone_ms = INT64_MAX;
         p->near = calloc(1, sizeof(*p->near));
         return p->task && p->key && p->near ? p : plans_free(p);
 }
@@ -167,6 +168,13 @@ void plans_order(struct plans *p)
         if (p->plain && p->count > 0)
                 p->count = kept + 1;
         *p->near = (struct near) { 0 };
+}
+
+void plans_begin_alone(struct plans *p)
+{
+        p->alone = p->count > 0 && p->list[0].rev <= 1 && p->alone_ms <= p->list[0].valid_from.ms;
+        if (p->alone)
+                p->list[0].valid_from.ms = p->alone_ms - 1;
 }
 
 const struct plan *plans_at(const struct plans *p, struct instant i)

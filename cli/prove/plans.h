@@ -41,6 +41,8 @@ struct plans {
         uint64_t *setups;           /* owned bits: which setups have the task, by the lines of their leaders */
         size_t setup_words;
         struct near *near;          /* owned */
+        int64_t alone_ms;           /* the oldest instant that a process without a master ran; INT64_MAX: none */
+        bool alone;                 /* and it is what the first plan begins with */
         bool split;                 /* two definitions claimed one revision */
         char *doubt;                /* owned: why a plan cannot be computed here; NULL: all can */
 };
@@ -60,6 +62,10 @@ void plans_move(struct plans *p, size_t i, struct instant valid_from);
 /* Once all lines were read: plans of `none` one after the other as they were put in force. Nothing numbers them, and
  * each begins with the window of its process, which may reach back to before the one that it replaced. */
 void plans_order(struct plans *p);
+
+/* Once they are in order: a task that is new begins with what a process without a master ran of it. That one takes
+ * what the policies reach back to, and ends: nothing would be left to judge. */
+void plans_begin_alone(struct plans *p);
 
 /* Notes that setup `setup` has the task, and asks for it. */
 int plans_told(struct plans *p, size_t setup);   /* 0 or -ENOMEM */

@@ -57,6 +57,8 @@ static const char *multiple_why(const struct row *r, unsigned n)
 {
         bool per_node = r->path != PATH_NONE && r->nodes == n;
 
+        if (r->moved)
+                return " (its singleton was changed)";
         if (per_node && r->path == PATH_FLOCK)
                 return " (runs once per node: singleton flock is for one machine)";
         if (per_node && r->path == PATH_DEDICATED)

@@ -1,5 +1,6 @@
 /* The verdict on one occurrence, and what else its lines show. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,8 +124,11 @@ int unit_ran_again(struct taking *t)
         r = spans_recent(&u->doubled, t->planned_ms, u, NULL);
         if (r < 0)
                 return r;
-        return judge_note(t->j, "DUPLICATE %s %s: run again by %s (line %llu)", u->task, when, t->p->name,
-                          (unsigned long long) t->r->n);
+        bool moved = unit_path(u, t->planned_ms, t->said_path) != t->said_path && t->said_path < PATH_COUNT_;
+        t->row->moved += moved;
+        return judge_note(t->j, "DUPLICATE %s %s: run again by %s (line %llu)%s%s", u->task, when, t->p->name,
+                          (unsigned long long) t->r->n, moved ? "; its singleton was changed, now " : "",
+                          moved ? path_names[t->said_path] : "");
 }
 
 int occurrence_finding(struct judge *j, const struct unit *u, struct row *row, const struct occurrence *o,
@@ -180,17 +184,26 @@ static bool is_unfinished(const struct judge *j, const struct occurrence *o)
         return o->end_count == 0 && j->evidence->processes[o->first.process]->ended;
 }
 
+static bool is_of_two_paths(const struct occurrence *o)
+{
+        return o->runs > 1 && o->first.path != o->second.path && o->first.path < PATH_COUNT_ &&
+               o->second.path < PATH_COUNT_;
+}
+
 static int duplicate_note(struct judge *j, const struct unit *u, const struct occurrence *o)
 {
-        char when[STAMP_TEXT];
+        char when[STAMP_TEXT], moved[96] = "";
 
         when_text(o->planned_ms, when);
         if (o->runs < 2)
                 return judge_note(j, "DUPLICATE %s %s: granted twice, with two fences", u->task, when);
-        return judge_note(j, "DUPLICATE %s %s: run by %s (line %llu) and by %s (line %llu)%s", u->task, when,
+        if (is_of_two_paths(o))
+                (void) snprintf(moved, sizeof(moved), "; its singleton was changed: %s for one, %s for the other",
+                                path_names[o->first.path], path_names[o->second.path]);
+        return judge_note(j, "DUPLICATE %s %s: run by %s (line %llu) and by %s (line %llu)%s%s", u->task, when,
                           process_name(j, o->first.process), (unsigned long long) o->first.n,
                           process_name(j, o->second.process), (unsigned long long) o->second.n,
-                          o->runs > 2 ? " and more" : "");
+                          o->runs > 2 ? " and more" : "", moved);
 }
 
 static bool maybe_unseen(const struct judge *j, const struct unit *u, const struct occurrence *o)
@@ -226,9 +239,7 @@ static int count_run(struct judge *j, const struct unit *u, struct row *row, con
                 return r;
         if (!spans_has(&u->queued, o->planned_ms))
                 return row_late(row, late_us);
-        row->waited++;
-        if (late_us > row->wait_max_us)
-                row->wait_max_us = late_us;
+        row_waited(row, late_us);
         return 0;
 }
 
@@ -281,6 +292,7 @@ static int settle_run(struct judge *j, struct unit *u, struct row *row, const st
         bool expected = !o->manual && unit_expects(j, u, o->planned_ms);
         int r = expected ? count_runs(j, u, row, o) : count_beside(j, u, row, o);
 
+        row->moved += is_of_two_paths(o);
         if (r == 0 && (o->runs > 1 || o->two_fences)) {
                 r = duplicate_note(j, u, o);
                 if (r == 0 && !o->manual)

@@ -208,6 +208,8 @@ int unit_sweep(struct judge *j, struct unit *u)
         behind_window(j, u, newest);
         for (size_t i = 0; i < u->plans->count; i++)
                 away(j, u, judge_row(j, u->task, u->plans->list[i].path), i);
+        if (u->plain)
+                own_settle(j, u, newest);
         if (!unit_window(j, u, &after, &upto))
                 return 0;
         if (upto > j->upto_ms)

@@ -28,7 +28,7 @@ int take_attempt(struct taking *t)
         if ((out == OUTCOME_DOWN || out == OUTCOME_HALTED) && t->planned_ms > t->u->down_ms)
                 t->u->down_ms = t->planned_ms;
         if (t->path == PATH_NONE)
-                return 0;
+                return out == OUTCOME_QUEUED ? own_queued(t) : 0;
         if (out == OUTCOME_QUEUED)
                 return take_queued(t);
         if (out == OUTCOME_DONE && !t->manual && !t->p->damaged)
@@ -55,26 +55,13 @@ int take_attempt(struct taking *t)
         return 0;
 }
 
-static int take_run_of_none(struct taking *t)
-{
-        if (!unit_expects(t->j, t->u, t->planned_ms)) {
-                t->row->outside++;
-                return 0;
-        }
-        t->row->runs++;
-        int r = row_source(t->row, t->p->index);
-        if (r < 0 || steps_near(t->j->evidence, t->p, t->r->b_ns, 0))
-                return r;
-        return row_late(t->row, t->r->t_us - t->planned_ms * 1000);
-}
-
 int take_run(struct taking *t)
 {
-        struct run_ref ref = { t->p->index, t->r->n, t->r->t_us, t->r->b_ns };
+        struct run_ref ref = { t->p->index, t->said_path, t->r->n, t->r->t_us, t->r->b_ns };
         bool none = t->path == PATH_NONE && !t->manual;
 
         t->row->manual += t->manual;
-        int r = none ? take_run_of_none(t) : 0;
+        int r = none ? own_run(t) : 0;
         if (r < 0)
                 return r;
         if (!t->manual && unit_past(t->u, t->planned_ms) != PAST_NONE)
@@ -121,6 +108,8 @@ static int take_end_of_none(struct taking *t, const struct end *e)
         }
         if (unit_expects(t->j, t->u, t->planned_ms)) {
                 row_end(row, e);
+                if (started || e->run_us > 0)
+                        own_ended(t);
                 if (!started) {
                         row->unrun[e->state == STATE_INTERRUPTED ? UNRUN_CUT : UNRUN_UNSENT]++;
                         row->runs -= e->run_us > 0 && row->runs > 0;

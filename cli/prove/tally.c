@@ -86,6 +86,13 @@ int row_late(struct row *r, int64_t late_us)
         return 0;
 }
 
+void row_waited(struct row *r, int64_t wait_us)
+{
+        r->waited++;
+        if (wait_us > r->wait_max_us)
+                r->wait_max_us = wait_us;
+}
+
 int64_t row_late_us(const struct row *r, double part)
 {
         uint64_t sum = 0;

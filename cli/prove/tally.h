@@ -75,7 +75,9 @@ struct row {
         /* Instants of the plan within the window. Each is counted once, so that
          *     expected = once + verdicts[VERDICT_DUPLICATE] + all of unrun + verdicts[VERDICT_MISSED]
          *              = all of verdicts
-         * Under `none` each process has its own: then `unrun` is theirs, and there are no verdicts. */
+         * Under `none` each process has its own: then `unrun` is theirs, and there are no verdicts. There, and for what
+         * ran once elsewhere,
+         *     runs = all of finals - unrun[UNRUN_UNSENT] - unrun[UNRUN_CUT] + running + unfinished */
         uint64_t expected;
         uint64_t once;          /* with exactly one run */
         uint64_t unrun[UNRUN_COUNT_];
@@ -88,6 +90,7 @@ struct row {
         uint64_t given_up[CAUSE_COUNT_];   /* instants not run, by cause; not those that failed */
         uint64_t running;       /* not finished, and its process goes on */
         uint64_t unfinished;    /* not finished, though its process has ended: nobody knows how */
+        uint64_t moved;         /* instants run twice, under one path and under another */
         uint64_t crossing;      /* runs that went on while another of their unit did, which is counted already */
         uint64_t waited;        /* runs that were queued before: in no figure of lateness */
         int64_t wait_max_us;
@@ -119,6 +122,7 @@ struct row *row_new(const char *task, enum path path);
 struct row *row_free(struct row *r);
 int row_when(struct row *r, const char *schedule);      /* 0 or -ENOMEM */
 int row_late(struct row *r, int64_t late_us);           /* 0 or -ENOMEM */
+void row_waited(struct row *r, int64_t wait_us);        /* a run that was queued before */
 int row_source(struct row *r, size_t process);          /* 0 or -ENOMEM */
 bool row_has_source(const struct row *r, size_t process);
 unsigned row_sources(const struct row *r);

@@ -10,6 +10,7 @@
 
 struct run_ref {
         size_t process;
+        enum path path;                  /* as its line says; PATH_COUNT_: none */
         uint64_t n;
         int64_t t_us, b_ns;
 };
@@ -59,6 +60,12 @@ struct interval {
         int64_t from_us, to_us, from_b_ns, to_b_ns;
 };
 
+/* What a process has of a unit under `none`, where each has its own. */
+struct own {
+        struct spans queued;             /* instants that wait in it */
+        uint64_t open;                   /* runs without an end */
+};
+
 #define RECENT 4096                      /* ranges of runs kept to know a straggler as a second run */
 
 struct unit {
@@ -74,6 +81,7 @@ struct unit {
         int64_t ran_from_ms;
         struct spans queued;             /* instants that wait, or did when nothing more was said of them */
         int64_t passed_ms;               /* the newest instant granted where the oldest comes first */
+        struct own *own;                 /* owned, by process, made when first needed; under `none` */
         struct interval *intervals;      /* owned ring of the newest runs, made when first needed */
         size_t interval_next, interval_room;
         struct counted *counted;         /* owned ring, made when first needed */
@@ -100,6 +108,7 @@ struct taking {
         struct unit *u;
         struct row *row;
         enum path path;
+        enum path said_path;             /* as the line itself says; PATH_COUNT_: it does not */
         bool manual;
         int64_t planned_ms;
 };
@@ -107,6 +116,13 @@ int take_attempt(struct taking *t);
 int take_run(struct taking *t);
 int take_finish(struct taking *t);
 int take_range(struct judge *j, struct unit *u, const struct record *r);
+
+/* own.c: under `none`, what each process has by itself. All 0 or -ENOMEM. */
+int own_queued(struct taking *t);
+int own_run(struct taking *t);                     /* counts a run of the window, and how late it was */
+void own_ended(struct taking *t);                  /* a run of the window has its end */
+void own_settle(struct judge *j, struct unit *u, struct row *row);   /* after the last line: what has none, and what waits */
+void own_done(struct judge *j, struct unit *u);
 
 /* waiting.c */
 int take_queued(struct taking *t);

@@ -127,6 +127,26 @@ static int on_plan(struct verifier *v, const struct record *r)
         return e == -EINVAL ? break_here(v, r->n, "a plan that makes no sense") : e;
 }
 
+/* What was due before its begin, and run by it, is all that a round is for. */
+static int on_run(struct verifier *v, const struct record *r)
+{
+        _cleanup_(freep) char *task = NULL, *key = NULL;
+        bool plain = text_is(record_text(r, FIELD_PATH), path_names[PATH_NONE]);
+        int64_t planned_ms = record_number(r, FIELD_PLANNED);
+
+        if (v->p->kind != PROCESS_ALONE || planned_ms > v->p->first_us / 1000 ||
+            text_is(record_text(r, FIELD_BY), "manual"))
+                return 0;
+        task = text_copy(record_text(r, FIELD_TASK));
+        key = text_copy(record_text(r, FIELD_KEY));
+        if (!task || !key)
+                return -ENOMEM;
+        struct plans *plans = evidence_plans_there(v->e, task, key, plain);
+        if (plans && planned_ms < plans->alone_ms)
+                plans->alone_ms = planned_ms;
+        return 0;
+}
+
 static void on_occurrence(struct process *p, int64_t planned_ms)
 {
         if (!p->occurrences || planned_ms < p->first_planned_ms)
@@ -159,7 +179,7 @@ static int line_use(struct verifier *v, const struct record *r)
         case EVENT_RUN:
         case EVENT_FINISH:
                 on_occurrence(v->p, record_number(r, FIELD_PLANNED));
-                return 0;
+                return r->e == EVENT_RUN ? on_run(v, r) : 0;
         case EVENT_SKIP:
         case EVENT_MISS:
                 on_occurrence(v->p, record_number(r, FIELD_LAST));

@@ -205,6 +205,28 @@ static void what_judges_nothing_proves_nothing(void **state)
         assert_says(s, "verdict: NOTHING\n");
 }
 
+/* The store of the other path begins with the window, and knows nothing of what ran under the first. */
+static void a_duplicate_of_two_paths_is_called_a_change_of_path(void **state)
+{
+        struct scene *s = *state;
+        say_plan(s->first, 50, "mail", "flock", 1000, "\"rev\":1");
+        for (int i = 1; i <= 5; i++)
+                say_once(s->first, "mail", "flock", i * 1000, i);
+        say_plan(s->second, 5050, "mail", "redis", 1000, "\"rev\":1");
+        for (int i = 2; i <= 5; i++) {
+                say_attempt(s->second, 5060 + i, "mail", "redis", i * 1000, "granted", 100 + i);
+                say_run(s->second, 5060 + i, "mail", "redis", i * 1000, 100 + i);
+                say_finish(s->second, 5060 + i, "mail", i * 1000, "succeeded", "\"result\":\"done\",\"run_us\":900");
+        }
+        for (int i = 6; i <= 10; i++)
+                say_once(s->second, "mail", "redis", i * 1000, 100 + i);
+        all_stop(s);
+
+        assert_int_equal(prove_it(s), 1);
+        assert_says(s, "; its singleton was changed: flock for one, redis for the other");
+        assert_says(s, "DUPLICATE x2 (its singleton was changed)");
+}
+
 static void plain_timers_alone_are_something(void **state)
 {
         struct scene *s = *state;
@@ -268,6 +290,7 @@ int main(int argc, char **argv)
                 CASE(what_was_recorded_as_missed_has_its_column),
                 CASE(one_explained_instant_among_tasks_explains_all),
                 CASE(what_judges_nothing_proves_nothing),
+                CASE(a_duplicate_of_two_paths_is_called_a_change_of_path),
                 CASE(plain_timers_alone_are_something),
                 CASE(a_lock_of_one_machine_is_once_per_node),
                 CASE(who_was_killed_with_its_master_may_go_on),
