@@ -28,12 +28,6 @@ static struct instant window_start(const struct misfire *m, const struct schedul
         return (struct instant) { now.ms - misfire_grace_ms(m, s, last) - 1 };
 }
 
-struct instant misfire_first_cursor(const struct misfire *m, const struct schedule *s, struct instant now,
-                                    bool next_only)
-{
-        return next_only ? now : window_start(m, s, now);
-}
-
 /* The oldest of the newest `limit` instants in (after, upto], by halving: no enumeration. */
 static struct instant oldest_of_newest(const struct schedule *s, struct instant after, struct instant upto,
                                        uint64_t limit)
@@ -101,4 +95,16 @@ void misfire_decide(const struct misfire *m, const struct schedule *s, struct in
                 p.given_up.last = last;
         }
         *ret = p;
+}
+
+/* What lies before the first that is run is from before there was the task: nobody gave it up. */
+struct instant misfire_first_cursor(const struct misfire *m, const struct schedule *s, struct instant now,
+                                    bool next_only)
+{
+        struct misfire_plan p;
+
+        if (next_only)
+                return now;
+        misfire_decide(m, s, INSTANT_NONE, now, &p);
+        return instant_is_none(p.run) ? window_start(m, s, now) : (struct instant) { p.run.ms - 1 };
 }

@@ -40,7 +40,8 @@ int64_t misfire_grace_ms(const struct misfire *m, const struct schedule *s, stru
 void misfire_decide(const struct misfire *m, const struct schedule *s, struct instant cursor,
                     struct instant now, struct misfire_plan *ret);
 
-/* Where a unit's cursor starts: the start of the policy's window, or `now` when `next_only`. */
+/* Where a unit's cursor starts: just before the first that the policy runs now (where it runs none, at the start of its
+ * window), or at `now` when `next_only`. */
 struct instant misfire_first_cursor(const struct misfire *m, const struct schedule *s, struct instant now,
                                     bool next_only);
 

@@ -42,7 +42,7 @@ static void misfire_vectors_hold(void **state)
         assert_int_equal(run, 98);
 }
 
-static void first_cursor_is_just_before_the_window(void **state)
+static void first_cursor_is_just_before_what_is_run_first(void **state)
 {
         struct schedule s;
         struct misfire m = { .policy = MISFIRE_SKIP, .grace_ms = -1 };
@@ -52,12 +52,33 @@ static void first_cursor_is_just_before_the_window(void **state)
         (void) state;
         assert_int_equal(schedule_every(1000, 0, &s), 0);
         cursor = misfire_first_cursor(&m, &s, now, false);
-        assert_int_equal(cursor.ms, 100050 - 1000 - 1);
+        assert_int_equal(cursor.ms, 100000 - 1);
         misfire_decide(&m, &s, cursor, now, &plan);
         assert_int_equal(plan.run.ms, 100000);
         assert_int_equal(misfire_first_cursor(&m, &s, now, true).ms, now.ms);
         m = (struct misfire) { .policy = MISFIRE_CATCH_UP, .limit = 3, .lookback_ms = 60000 };
-        assert_int_equal(misfire_first_cursor(&m, &s, now, false).ms, now.ms - 60000);
+        assert_int_equal(misfire_first_cursor(&m, &s, now, false).ms, 98000 - 1);
+        assert_int_equal(schedule_every(3600000, 0, &s), 0);
+        assert_int_equal(misfire_first_cursor(&m, &s, (struct instant) { 3700000 }, false).ms, 3640000);
+}
+
+static void a_first_start_gives_nothing_up(void **state)
+{
+        static const struct misfire policies[] = {
+                { .policy = MISFIRE_SKIP, .grace_ms = 3600000 },
+                { .policy = MISFIRE_CATCH_UP, .limit = 2, .lookback_ms = 3600000 },
+        };
+        struct instant now = { 7200050 };
+        struct schedule s;
+
+        (void) state;
+        assert_int_equal(schedule_every(1000, 0, &s), 0);
+        for (unsigned i = 0; i < 2; i++) {
+                struct misfire_plan plan;
+                misfire_decide(&policies[i], &s, misfire_first_cursor(&policies[i], &s, now, false), now, &plan);
+                assert_int_equal(plan.given_up.count, 0);
+                assert_int_equal(plan.run_count, i + 1);
+        }
 }
 
 static void a_year_is_counted_not_enumerated(void **state)
@@ -174,7 +195,8 @@ int main(int argc, char **argv)
                 cmocka_unit_test(misfire_vectors_hold),
                 cmocka_unit_test(grace_is_no_longer_than_the_interval_that_follows),
                 cmocka_unit_test(the_last_instant_before_a_fold_has_an_hour_behind_it),
-                cmocka_unit_test(first_cursor_is_just_before_the_window),
+                cmocka_unit_test(first_cursor_is_just_before_what_is_run_first),
+                cmocka_unit_test(a_first_start_gives_nothing_up),
                 cmocka_unit_test(a_year_is_counted_not_enumerated),
                 cmocka_unit_test(a_year_of_seconds_is_caught_up_without_enumeration),
                 cmocka_unit_test(what_never_comes_again_is_neither_run_nor_given_up),

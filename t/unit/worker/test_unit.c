@@ -22,8 +22,8 @@ static int64_t first_cursor(int64_t since_ms)
 static void a_new_unit_begins_with_the_window(void **state)
 {
         (void) state;
-        defined(NOW - 1, SCOPE_AUTO);
-        assert_int_equal(first_cursor(NOW - 5000), NOW - 11);
+        defined(NOW, SCOPE_AUTO);
+        assert_int_equal(first_cursor(NOW - 5000), NOW - 1);
 }
 
 /* The instants in between would be in the plan, and nobody would ever decide them. */
@@ -41,7 +41,7 @@ static void an_old_definition_is_no_past_of_a_new_node(void **state)
 {
         (void) state;
         defined(NOW - 500000, SCOPE_ALL);
-        assert_int_equal(first_cursor(NOW - 5000), NOW - 11);
+        assert_int_equal(first_cursor(NOW - 5000), NOW - 1);
         defined(NOW - 500, SCOPE_ALL);
         assert_int_equal(first_cursor(NOW - 5000), NOW - 500);
 }
