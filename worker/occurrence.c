@@ -68,6 +68,8 @@ void occurrence_go(struct occurrence *o, enum occurrence_state to)
 
         assert(moves[from][to]);
         o->state = to;
+        if (s->handles >= s->o.max_handles && takes_handle(from) && !takes_handle(to))
+                s->full = stamp_instant(clock_wall());
         s->handles = s->handles - takes_handle(from) + takes_handle(to);
         if (from == OCCURRENCE_CLAIMING || to == OCCURRENCE_CLAIMING)
                 *(o->claim.take ? &o->unit->taking : &o->unit->claiming) = to == OCCURRENCE_CLAIMING;
@@ -170,7 +172,9 @@ static enum cause gap_cause(const struct spine *s, const struct unit *u, const s
                 return u->trouble;
         if (gap->first.ms <= u->held.ms)
                 return CAUSE_LEDGER_DOWN;
-        return s->o.in_rounds || gap->first.ms <= s->stepped.ms ? CAUSE_MISFIRE : CAUSE_NOBODY;
+        if (s->o.in_rounds || gap->first.ms <= s->stepped.ms)
+                return CAUSE_MISFIRE;
+        return gap->first.ms <= s->full.ms ? CAUSE_NO_HANDLE : CAUSE_NOBODY;
 }
 
 static void fill_claim(struct occurrence *o, const struct misfire_plan *p)

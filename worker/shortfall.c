@@ -100,6 +100,17 @@ void shortfall_run(struct shortfalls *s, const char *task, const char *occ, enum
                            *why ? " (" : "", why, *why ? ")" : "", *error ? ": " : "", error, more);
 }
 
+/* What a word does not say by itself. */
+static const char *in_words(const struct task *t, enum cause cause)
+{
+        bool is_redis = t && t->singleton == PATH_REDIS;
+
+        if (cause == CAUSE_BARRIER)
+                return is_redis ? ": may have run before Redis restarted, failed over or lost data; not run again"
+                                : ": may have run before the ledger was lost or put back; not run again";
+        return t && t->singleton == PATH_NONE ? "; each worker has its own timer" : "";
+}
+
 void shortfall_range(struct shortfalls *s, const char *task, const struct instant_range *range, enum state state,
                      enum cause cause)
 {
@@ -107,14 +118,15 @@ void shortfall_range(struct shortfalls *s, const char *task, const struct instan
 
         if (state == STATE_SKIPPED || range->count == 0 || !may_say(s, task, range->count, more))
                 return;
+        const char *words = in_words(config_task(s->config, task), cause);
         instant_text(range->first, first);
         instant_text(range->last, last);
         if (range->count == 1)
-                (void) log_warning(0, "task %s: the instant %s %s (%s)%s", task, first, state_names[state],
-                                   cause_names[cause], more);
+                (void) log_warning(0, "task %s: the instant %s %s (%s)%s%s", task, first, state_names[state],
+                                   cause_names[cause], words, more);
         else
-                (void) log_warning(0, "task %s: %" PRIu64 " instants %s (%s), from %s to %s%s", task, range->count,
-                                   state_names[state], cause_names[cause], first, last, more);
+                (void) log_warning(0, "task %s: %" PRIu64 " instants %s (%s), from %s to %s%s%s", task, range->count,
+                                   state_names[state], cause_names[cause], first, last, words, more);
 }
 
 void shortfalls_age(struct shortfalls *s, int64_t ms)

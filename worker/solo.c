@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/exits.h"
 #include "common/log.h"
+#include "common/record/triglog.h"
 #include "common/scoreboard/scoreboard.h"
 #include "worker/self.h"
 
@@ -18,6 +19,7 @@ enum stage {
         STAGE_DUE,         /* what was due is at work */
         STAGE_LOOK,        /* queues are being looked at */
         STAGE_REST,        /* between two rounds */
+        STAGE_SAY,         /* the ledgers are told that all is in the log */
         STAGE_END,
 };
 
@@ -31,11 +33,13 @@ struct solo {
         struct mono began;               /* the first round: the grid of all */
         unsigned round;
         unsigned looking;                /* queues that have not answered */
+        struct ledger_call said[2];      /* to the local ledger and the group's */
+        unsigned saying;                 /* of them, not answered */
         bool looked;                     /* in this round */
         bool is_late;                    /* what is in trouble still is left to the next round, or the next start */
         bool failed, asked;
         uint64_t at_look;                /* records there were, when queues were looked at */
-        uint64_t said[STATE_COUNT_];     /* records as they were said */
+        uint64_t told[STATE_COUNT_];     /* records as people were told them */
 };
 
 const char *solo_role(const struct solo *so)
@@ -71,10 +75,10 @@ static void say_round(struct solo *so)
 
         board_all_totals(so->board, &all);
         for (unsigned i = 0; i < STATE_COUNT_; i++) {
-                uint64_t n = all.runs[i] - so->said[i];
+                uint64_t n = all.runs[i] - so->told[i];
                 if (n)
                         buf_format(&text, "%s%" PRIu64 " %s", text.len ? ", " : "", n, state_names[i]);
-                so->said[i] = all.runs[i];
+                so->told[i] = all.runs[i];
         }
         if (text.len == 0 || text.failed)
                 return;
@@ -162,6 +166,9 @@ static void on_limit(struct delay *d)
         case STAGE_BOOT:
                 on_boot_limit(so);
                 break;
+        case STAGE_SAY:
+                end_rounds(so);
+                break;
         case STAGE_END:
                 log_info("stops what runs: drain_timeout is over");
                 stop_runs(so);
@@ -187,12 +194,48 @@ static void rest(struct solo *so)
         delay_set(so->worker->delays, &so->next, interval_ms - gone_ms % interval_ms);
 }
 
+static void on_said(struct ledger_call *call)
+{
+        struct solo *so = call->arg;
+
+        ledger_call_done(call);
+        if (--so->saying == 0 && so->stage == STAGE_SAY)
+                end_rounds(so);
+}
+
+static void say_to(struct solo *so, struct ledger *to)
+{
+        struct worker *w = so->worker;
+        struct ledger_call *call = &so->said[so->saying++];
+
+        *call = (struct ledger_call) { .op = LEDGER_SAID, .done = on_said, .arg = so };
+        call->in.said = (struct said_in) { .owner = w->birth->owner, .node = w->birth->node, .life = w->birth->life };
+        ledger_send(to, call);
+}
+
+/* What a ledger keeps of this process, in case its lines did not leave, would be told by the next one, as often as
+ * there is one: nobody else is there to say that they have. */
+static void say_logged(struct solo *so)
+{
+        struct worker *w = so->worker;
+
+        if (triglog_flush(w->log) < 0) {
+                end_rounds(so);
+                return;
+        }
+        so->stage = STAGE_SAY;
+        limit_set(so, w->config->boot_timeout_ms);
+        say_to(so, w->local.ledger);
+        if (w->group.is_set_up)
+                say_to(so, w->group.ledger);
+}
+
 static void end_round(struct solo *so)
 {
         delay_clear(so->worker->delays, &so->limit);
         say_round(so);
         if (so->round >= so->o.rounds)
-                end_rounds(so);
+                say_logged(so);
         else
                 rest(so);
 }

@@ -25,6 +25,7 @@ void spine_init(struct spine *s, const struct spine_options *o)
 {
         *s = (struct spine) {
                 .o = *o, .began = stamp_instant(clock_wall()), .stepped = INSTANT_NONE, .drained = INSTANT_NONE,
+                .full = INSTANT_NONE,
                 .horizon = { o->in_rounds ? INSTANT_NONE.ms : INT64_MAX },
         };
         agenda_init(&s->agenda, o->timer_delay_ms);

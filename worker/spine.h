@@ -48,6 +48,7 @@ struct spine {
         enum spine_phase phase;
         struct instant began;              /* instants before it are nobody's fault in this life */
         struct instant stepped;            /* what the clock showed when it was set; INSTANT_NONE: it was not */
+        struct instant full;               /* when the last of max_handles was given back; INSTANT_NONE: never */
         struct mono beat_due;              /* ns 0: there is none */
         struct mono stood_still;           /* the newest beat that was late by much; ns 0: none */
         struct instant drained;            /* when it began to drain; INSTANT_NONE: it works */

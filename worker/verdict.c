@@ -61,6 +61,24 @@ static enum cause attempt_cause(const struct claim_out *a)
         return a->outcome == OUTCOME_DOWN ? CAUSE_LEDGER_DOWN : CAUSE_NONE;
 }
 
+/* Under `none` each worker gives up its own, and after a pause of all each the same: people hear it from one of them. */
+static bool is_for_people(const struct occurrence *o)
+{
+        return o->unit->of->task->singleton != PATH_NONE || o->spine->o.claims->term;
+}
+
+static void log_range(struct occurrence *o, const struct instant_range *range, enum state state, enum cause cause)
+{
+        struct job *j = o->unit->of;
+        struct line_subject subject = occurrence_subject(o);
+
+        triglog_range(o->spine->o.log, subject.task, subject.scope_key, subject.shard, range->first, range->last,
+                      range->count, state, cause);
+        row_decided(j->row, state, range->count);
+        if (is_for_people(o))
+                shortfall_range(o->spine->o.shortfalls, subject.task, range, state, cause);
+}
+
 static void log_answer(struct occurrence *o)
 {
         struct triglog *log = o->spine->o.log;
@@ -75,19 +93,10 @@ static void log_answer(struct occurrence *o)
                 row_attempt(j->row, c->answer.outcome);
         }
         ended_log(log, o->spine->o.place, people, c->answer.ended, c->answer.ended_count);
-        if (c->answer.gap_written && c->gap.count > 0) {
-                triglog_range(log, subject.task, subject.scope_key, subject.shard, c->gap.first, c->gap.last,
-                              c->gap.count, rules_gap_state(c->gap_cause), c->gap_cause);
-                row_decided(j->row, rules_gap_state(c->gap_cause), c->gap.count);
-                shortfall_range(people, subject.task, &c->gap, rules_gap_state(c->gap_cause), c->gap_cause);
-        }
-        if (c->answer.outcome == OUTCOME_DECIDED && !is_of_no_instant(o)) {
-                triglog_range(log, subject.task, subject.scope_key, subject.shard, c->planned, c->planned, 1,
-                              c->answer.state, c->answer.cause);
-                row_decided(j->row, c->answer.state, 1);
-                shortfall_range(people, subject.task, &(struct instant_range) { c->planned, c->planned, 1 },
-                                c->answer.state, c->answer.cause);
-        }
+        if (c->answer.gap_written && c->gap.count > 0)
+                log_range(o, &c->gap, rules_gap_state(c->gap_cause), c->gap_cause);
+        if (c->answer.outcome == OUTCOME_DECIDED && !is_of_no_instant(o))
+                log_range(o, &(struct instant_range) { c->planned, c->planned, 1 }, c->answer.state, c->answer.cause);
 }
 
 /* Closes the occurrence, and looks at the unit again at its next planned instant. */

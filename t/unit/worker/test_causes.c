@@ -99,6 +99,27 @@ static void what_is_due_while_the_log_cannot_be_written_is_the_logs(void **state
         assert_int_equal(rig_line("range", 0)->cause, CAUSE_LOG);
 }
 
+static void what_is_due_while_all_handles_are_taken_is_for_want_of_one(void **state)
+{
+        (void) state;
+        r->spine.o.max_handles = 1;
+        rig_go(r);
+        rig_pass(r, 320);
+        r->unit->held = INSTANT_NONE;
+        rig_grant(r);
+        r->unit->held = INSTANT_NONE;   /* the ledger had answered; it was the run that took so long */
+        rig_start_run(r);
+        rig_end_run(r, STATE_SUCCEEDED, CAUSE_NONE);
+        rig_answer_call(r, 0);
+        spine_turn(&r->spine, clock_wall());
+        assert_int_equal(r->claim_count, 2);
+        assert_int_equal(rig_claim(r)->gap_cause, CAUSE_NO_HANDLE);
+        rig_claim(r)->answer.gap_written = true;
+        rig_answer(r, OUTCOME_DONE);
+        assert_int_equal(rig_line("range", 0)->state, STATE_MISSED);
+        assert_int_equal(rig_line("range", 0)->cause, CAUSE_NO_HANDLE);
+}
+
 /* An hour of a wrong clock would else be a question a second for each unit. */
 static void a_store_that_is_far_behind_is_asked_less_and_less(void **state)
 {
@@ -131,6 +152,7 @@ int main(int argc, char **argv)
                 CASE(a_late_beat_is_remembered_by_the_claims_of_its_time),
                 CASE(what_is_due_after_the_answer_is_not_the_ledgers),
                 CASE(what_is_due_while_the_log_cannot_be_written_is_the_logs),
+                CASE(what_is_due_while_all_handles_are_taken_is_for_want_of_one),
                 CASE(a_store_that_is_far_behind_is_asked_less_and_less),
         };
 

@@ -25,6 +25,7 @@ static int up(void **state)
         for (unsigned i = 0; i < TASKS; i++) {
                 (void) snprintf(names[i], sizeof(names[i]), "t%04u", i);
                 tasks[i].name = names[i];
+                tasks[i].singleton = PATH_FLOCK;
                 by_name[i] = &tasks[i];
         }
         config = (struct config) { .tasks = tasks, .task_count = TASKS, .by_name = by_name };
@@ -134,6 +135,28 @@ static void tasks_that_the_configuration_lost_share_a_line(void **state)
         assert_said("task gone: 2 instants", 1);
 }
 
+/* The word alone sends a person to the manual. */
+static void what_may_have_run_before_a_loss_is_said_in_words(void **state)
+{
+        struct instant_range range = { { 1000 }, { 9000 }, 9 };
+
+        (void) state;
+        tasks[1].singleton = PATH_REDIS;
+        shortfall_range(s, "t0001", &range, STATE_UNKNOWN, CAUSE_BARRIER);
+        assert_said("to 1970-01-01T00:00:09.000Z: may have run before Redis restarted, failed over or lost data; not run "
+                    "again\n", 1);
+        shortfall_range(s, "t0002", &range, STATE_UNKNOWN, CAUSE_BARRIER);
+        assert_said(": may have run before the ledger was lost or put back; not run again\n", 2);
+}
+
+static void under_none_it_is_said_whose_timer_it_was(void **state)
+{
+        (void) state;
+        tasks[1].singleton = PATH_NONE;
+        lose("t0001", 2);
+        assert_said("to 1970-01-01T00:00:02.000Z; each worker has its own timer\n", 1);
+}
+
 /* Of a dead process, by who hears of it. */
 static void what_a_dead_owner_left_is_said(void **state)
 {
@@ -170,6 +193,8 @@ int main(int argc, char **argv)
                 CASE(a_task_has_a_line_a_minute_and_the_rest_is_counted),
                 CASE(a_thousand_tasks_are_no_thousand_lines),
                 CASE(tasks_that_the_configuration_lost_share_a_line),
+                CASE(what_may_have_run_before_a_loss_is_said_in_words),
+                CASE(under_none_it_is_said_whose_timer_it_was),
                 CASE(what_a_dead_owner_left_is_said),
         };
 
