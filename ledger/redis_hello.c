@@ -167,6 +167,18 @@ static void remember(struct redis_hello *h, const struct redisReply *r)
         reply_copy(r, 4, h->memory->epoch, sizeof(h->memory->epoch));
 }
 
+/* This hello found it out; those after it find all settled. */
+static void note_barrier(struct redis_hello *h, const struct redisReply *r)
+{
+        char until[STAMP_TEXT];
+
+        if (!*reply_text(r, 5))
+                return;
+        instant_text((struct instant) { strtoll(reply_text(r, 5), NULL, 10) }, until);
+        object(h, "the server restarted, failed over or was put back (its run id or data changed): what was planned until "
+               "%s and not decided is given up as unknown (barrier)", until);
+}
+
 static void on_rebase(int error, const struct redisReply *r, void *arg)
 {
         struct redis_hello *h = arg;
@@ -176,7 +188,8 @@ static void on_rebase(int error, const struct redisReply *r, void *arg)
                 return;
         if (strcmp(verdict, "OK") == 0) {
                 remember(h, r);
-                h->done(HELLO_OK, "", h->arg);
+                note_barrier(h, r);
+                h->done(HELLO_OK, h->why, h->arg);
         } else if (strcmp(verdict, "STORE_LOST") == 0) {
                 h->done(HELLO_HALTED, REDIS_STORE_LOST, h->arg);
         } else if (strcmp(verdict, "STORE_OTHER") == 0) {

@@ -32,7 +32,7 @@ struct redis_hello {
         struct redis_link *link;
         unsigned waiting;            /* replies to come before the verdict */
         bool aof, rdb, rdb_known;
-        char why[200];               /* first thing wrong */
+        char why[200];               /* first thing wrong; of a hello that went well, what it found out */
 };
 
 /* `done` runs once, later; never when the connection ends before: the link tells that. */

@@ -63,7 +63,7 @@ void redis_go_up(struct redis_ledger *l)
         redis_link_settled(l->link);
         if (l->base.place && l->state != REDIS_OPENING)
                 place_add(l->base.place, COUNT_REDIS_RECONNECTS, 1);
-        go(l, REDIS_UP, "");
+        go(l, REDIS_UP, l->hello.why);
         gather_soon(l);
 }
 

@@ -31,7 +31,7 @@ struct redis_ledger {
         ledger_health_cb health;
         void *health_arg;
         enum redis_state state;
-        char why[160];                /* it is not up */
+        char why[200];                /* it is not up, or what the hello found out */
         struct redis_link *link;
         struct redis_hello hello;
         struct redis_memory memory;

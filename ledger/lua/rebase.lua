@@ -1,6 +1,7 @@
 -- hello: finds or makes the identity of the store. A server with another run_id (restart, failover, restored
 -- copy) or an epoch older than remembered may have lost writes: every instant planned until now counts as
 -- possibly started and is never granted again (barrier), fences go on from the clock, the epoch is raised.
+-- Who raised it is answered the barrier, and tells people.
 -- So does a store that is made: it may stand in the place of one that was lost. What is registered in it begins
 -- behind that barrier (`born`), so that nothing of a first deployment is called possibly started.
 -- ARGV: prefix, run_id, new incarnation, remembered incarnation, remembered epoch, newest instant seen,
@@ -70,4 +71,4 @@ end
 epoch = string.format('%.0f', math.max(tonumber(s.epoch), epoch) + 1)
 raise_fence()
 redis.call('HSET', KEYS[1], 'epoch', epoch, 'run_id', run_id, 'barrier', limit, 'hold', instant(now + quarantine))
-return answer('OK', s.inc, epoch)
+return answer('OK', s.inc, epoch, limit)
