@@ -41,8 +41,9 @@ local function become_main()
   hold_lease()
 end
 
+-- Where it was pinned, nobody else takes it.
 local function leave()
-  if m.holder == node and m.pinned ~= '1' then
+  if m.holder == node then
     redis.call('DEL', P .. 'ml')
     m.token, m.holder = nil, nil
   end
