@@ -6,7 +6,7 @@ import signal
 import time
 
 import kit
-from evidence import all_run, task
+from evidence import all_run, process_of, task
 
 EVERY_MS = 100
 
@@ -75,6 +75,38 @@ def test_what_a_stopped_timer_worker_missed_is_a_line_and_a_count(node):
     assert len(lines) == 1, lines
     count = int(re.search(r"(\d+) instants missed \(nobody\), from \S+Z to \S+Z$", lines[0]).group(1))
     assert 20 <= count <= missed
+    assert n.stop() == 0
+
+
+def test_a_pause_of_all_is_one_line_of_a_plain_timer(node):
+    """Each worker gives up its own, and each tells so in its trigger log."""
+    n = node({"hang_timeout": "20s", "tasks": [task("plain", path="none", every=f"{EVERY_MS}ms", first="next")]})
+    n.start()
+    n.timer_worker()
+    all_run(n, ["plain"], 5)
+    stop_for(n.workers().values(), 2)
+    kit.wait_until(lambda: len({process_of(l) for l in n.lines() if l["e"] == "miss"}) == 4, 10, "all have told it")
+    kit.wait_until(lambda: said(n, "plain"), 10, "people hear of it")
+    all_run(n, ["plain"], 5)
+    lines = said(n, "plain")
+    assert len(lines) == 1 and re.search(r"missed \(nobody\), .*; each worker has its own timer$", lines[0]), lines
+    assert n.stop() == 0
+
+
+def test_a_restart_of_redis_says_until_when_instants_are_given_up(node, redis):
+    n = node({"redis": {"url": redis.url, "app": "t"},
+              "tasks": [task("far", path="redis", every="200ms", first="next", misfire={"policy": "skip", "grace": "10s"})]})
+    n.start()
+    all_run(n, ["far"], 3)
+    redis.end()
+    time.sleep(1)
+    redis.start()
+    given_up = kit.wait_until(lambda: [l for l in n.lines() if l["e"] in ("skip", "miss") and l["cause"] == "barrier"],
+                              15, "instants are given up")
+    said_once = [l for l in n.text().splitlines() if "the server restarted, failed over or was put back" in l]
+    assert len(said_once) == 1, n.text()
+    until = re.search(r"planned until (\S+Z) and not decided is given up as unknown \(barrier\)$", said_once[0]).group(1)
+    assert all(l["last"] <= kit.seconds_of(until) * 1000 for l in given_up), (until, given_up)
     assert n.stop() == 0
 
 

@@ -180,6 +180,35 @@ def test_what_waits_in_a_queue_is_run_by_the_next_round(alone):
     assert n.prove().code == 0
 
 
+@pytest.mark.parametrize("path", LEDGER_PATHS)
+def test_a_first_round_begins_with_what_it_runs_and_proves_it(alone, redis, path):
+    catch_up = {"policy": "catch_up", "limit": 1, "lookback": "1h"}
+    n = alone([evidence.task("t", path, "1s", misfire=catch_up)], config=on_redis(redis))
+    assert n.once() == 0, n.text()
+    assert not [l for l in n.lines() if l["e"] in ("skip", "miss") and l["count"] > 5], n.lines()
+    if path == "redis":
+        return   # what was due before a store of a group was made is never run
+    assert len(n.runs("t")) == 1
+    proof = n.prove()
+    assert proof.code == 0 and proof.report["verdict"] == "ONCE" and proof.task("t")["executions"] == 1, proof.raw
+
+
+def test_what_a_round_told_of_a_barrier_no_other_tells_again(alone, redis):
+    n = alone([evidence.task("t", "redis", "500ms", misfire={"policy": "skip", "grace": "20s"})], config=on_redis(redis))
+    assert n.once() == 0, n.text()
+    time.sleep(1)
+    redis.end()
+    redis.start()
+    assert n.once() == 70, n.text()
+    assert "unknown (barrier): may have run before Redis restarted" in n.text()
+    told = [l for l in n.lines() if l["e"] in ("skip", "miss")]
+    assert "barrier" in {l["cause"] for l in told}
+    said = len(n.text())
+    assert n.once() == 0, n.text()
+    assert "barrier" not in n.text()[said:] and not [l for l in n.lines() if l["e"] in ("skip", "miss") and "of" in l]
+    assert n.prove().code == 0
+
+
 @pytest.mark.parametrize("words, code", [
     (("once",), 64), (("once", "a.yaml", "b.yaml"), 64), (("once", "--now", "a.yaml"), 64),
     (("work",), 64), (("work", "5", "a.yaml"), 64), (("work", "0", "200", "a.yaml"), 64),
