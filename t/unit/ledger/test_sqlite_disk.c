@@ -105,7 +105,8 @@ static void failed_sync_is_unknown_and_the_same_token_settles_it(void **state)
 
         disk_sync_failures = 1;
         assert_int_equal(claim(w, first, &texts, &c), -ETIMEDOUT);
-        assert_int_equal(w->health, LEDGER_DOWN);
+        /* Not the health: the disk works again, and opening it anew may be faster than the loop is told. */
+        assert_non_null(strstr(c.why, strerror(EIO)));
         assert_int_equal(claim(w, first, &texts, &c), 0);
         assert_int_equal(c.out.claim.outcome, OUTCOME_GRANTED);
         assert_int_equal(w->health, LEDGER_UP);
