@@ -138,15 +138,19 @@ const struct option_help prove_options[] = {
         { "--verbose", "attempts, outcomes and fences of each task, and every single finding", NULL },
         TIMES,
         { NULL, "Reads the trigger logs of all processes and asks no running instance. DUE counts the instants of the\n"
-                "plan within the judged time: from the first line to where every instant is known to have been\n"
-                "decided; what lies behind is named as not judged, and the next start records it. Each due instant\n"
-                "is in one place: run once (DONE, NOOP, FAILED, INTERRUPTED, RUNNING, UNKNOWN by its end), TWICE,\n"
+                "plan within the judged time: from the first line (of a task that began with `once` or `work`, from\n"
+                "what that ran first) to where every instant is known to have been decided; what lies behind is named\n"
+                "as not judged, and the next start records it. Each due instant is in one place: run once\n"
+                "(DONE, NOOP, FAILED, INTERRUPTED, RUNNING, UNKNOWN by its end), TWICE,\n"
                 "DROPPED (overlap), QUEUED (it still waits when the logs end), SKIPPED (misfire and other reasons),\n"
                 "NOT RUN (recorded as missed, with a reason: late, ledger_down, nobody and others), FAILED before its\n"
                 "start (not_sent, log), or MISSED: nobody ran it, and nothing says why. Reasons are listed below the\n"
-                "table. CROSSING counts runs that went on while another of their unit did; runs that had been queued\n"
-                "are not in LATE. Clocks that were set, and zone data that are not this machine's, are named below\n"
-                "the table. Columns of zeros are left out.", NULL },
+                "table. Figures add up: without TWICE, DUE is the sum of all from DONE to MISSED, and\n"
+                "RUNS that of DONE, NOOP, FAILED, INTERRUPTED, UNKNOWN and RUNNING, less what was not started. Under\n"
+                "`none` each process has every instant, so that RUNS alone adds up; a run of a process that was\n"
+                "killed is UNKNOWN, and what it kept waiting stays QUEUED. CROSSING counts runs that went on while\n"
+                "another of their unit did; runs that had been queued are not in LATE. Clocks that were set, and zone\n"
+                "data that are not this machine's, are named below the table. Columns of zeros are left out.", NULL },
         { NULL, "The verdict is about once only, and the worst of all instants: ONCE, each ran once; EXPLAINED, some\n"
                 "did not, each for a reason that was recorded; UNKNOWN; MISSED; DUPLICATE. A task may be ONCE and\n"
                 "every run of it have failed. Tasks of `singleton: none` are NOT SINGLE, and are not judged.", NULL },

@@ -180,7 +180,7 @@ static void plain_history(struct drawing *d, struct author *a)
 {
         for (int i = 1; i <= INSTANTS; i++) {
                 int64_t t = i * 1000;
-                switch (draw(d, 6)) {
+                switch (draw(d, 7)) {
                 case 0:
                         say_range(a, t + 4, "skip", "plain", t, t, "overlap");
                         break;
@@ -190,6 +190,9 @@ static void plain_history(struct drawing *d, struct author *a)
                         break;
                 case 2:
                         say_finish(a, t + 2, "plain", t, "failed", "\"cause\":\"not_sent\",\"run_us\":0");
+                        break;
+                case 3:
+                        say_run(a, t + 1, "plain", "none", t, 0);   /* killed in it */
                         break;
                 default:
                         say_once(a, "plain", "none", t, 0);
@@ -215,7 +218,8 @@ static void under_none_each_process_adds_up(void **state)
                 const struct row *r = row(d.s, "plain");
                 assert_int_equal(r->expected, INSTANTS);
                 assert_int_equal(r->runs + sum(r->unrun, UNRUN_COUNT_), 2 * INSTANTS);
-                assert_int_equal(started_ends_of(r), r->runs);
+                assert_int_equal(started_ends_of(r) + r->unfinished, r->runs);
+                assert_int_equal(r->running, 0);
                 assert_int_equal(r->outside, 2);
                 (void) scene_free(&one);
         }
