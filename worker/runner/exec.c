@@ -1,467 +1,47 @@
-/* The exec runner: a command under a keeper of its own, from spawn to the last of its descendants.
- *
- * The outcome is settled by the command's exit; `done` waits, for a bounded time, until the keeper has ended
- * what the command left behind, so that the next run of the unit cannot overlap with it. */
+/* The exec runner: what all commands of one worker share, and its place in the table of runners. A run's own life
+ * is exec_run.c. */
 #include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
-#include "worker/runner/exec_account.h"
-#include "worker/runner/exec_env.h"
-#include "worker/runner/exec_keeper.h"
-#include "worker/runner/exec_output.h"
-#include "worker/runner/exec_session.h"
-#include "worker/runner/outcome.h"
-#include "worker/runner/runner.h"
-
-/* Output still to come after the exit, from a process that was left running or sent the pipe elsewhere. */
-#define OUTPUT_DRAIN_MS 1000
-
-/* How long after KILL the tree may take to be gone: a process that sleeps in the kernel dies when it wakes. */
-#define CLEANUP_MS 2000
+#include "worker/runner/exec_run.h"
 
 struct runner {
-        uv_loop_t *loop;               /* borrowed, outlives us: it runs our callbacks */
-        char *keeper_path;             /* owned */
-        int node_lock, tree_pipe;      /* borrowed: the worker's, open to its end */
-        struct exec_keepers keepers;
-        struct exec_account *own;      /* owned: the worker's user */
-        struct exec_account *others;   /* owned list: users of tasks */
+        struct exec_place place;
         uv_timer_t closing;
         int closing_handles;
         void (*closed)(void *arg);
         void *closed_arg;
 };
 
-enum exec_phase {
-        EXEC_WAITING,      /* not begun */
-        EXEC_RUNNING,
-        EXEC_ENDING,       /* the command exited, or was asked to end; the keeper is still there */
-        EXEC_DRAINING,     /* the keeper is gone, the output is not at its end */
-        EXEC_FINISHED,     /* handles are closing */
-};
-
-enum exec_end { END_BY_ITSELF, END_TIMEOUT, END_STOPPED };
-
-struct exec_run {
-        struct run *run;               /* borrowed until done */
-        struct runner *runner;         /* borrowed: closed after its runs */
-        enum exec_phase phase;
-        enum exec_end end;
-        enum run_stop why;             /* with END_STOPPED */
-        struct exec_keeper *keeper;    /* NULL before the spawn and once it is gone or left */
-        struct exec_output output;
-        bool has_output;
-        uv_timer_t timer;
-        bool exited, tree_gone;        /* as the keeper said */
-        pid_t command;                 /* as it said too; 0: not yet */
-        int status;
-        unsigned left, ended;          /* processes that the command left behind */
-        uint64_t exited_at_ms;         /* of the loop's clock */
-        int open_handles;
-};
-
-static const char *const step_names[KEEPER_STEP_COUNT_] = {
-        [KEEPER_STEP_NONE] = "starting",
-        [KEEPER_STEP_FORK] = "fork",
-        [KEEPER_STEP_IDENTITY] = "changing to the user",
-        [KEEPER_STEP_NICE] = "nice",
-        [KEEPER_STEP_CWD] = "entering the folder",
-        [KEEPER_STEP_EXEC] = "executing",
-};
-
-static struct run_outcome *outcome_of(struct exec_run *x)
-{
-        return &x->run->outcome;
-}
-
-static void on_closed(struct exec_run *x)
-{
-        struct run *r = x->run;
-
-        if (--x->open_handles > 0)
-                return;
-        free(x);
-        r->state = NULL;
-        r->done(r);
-}
-
-static void on_timer_closed(uv_handle_t *h)
-{
-        on_closed(container_of(h, struct exec_run, timer));
-}
-
-static void on_output_closed(struct exec_output *o)
-{
-        on_closed(container_of(o, struct exec_run, output));
-}
-
-static void error_add(struct run_outcome *o, const char *separator, const char *format, ...)
-        __attribute__((format(printf, 3, 4)));
-
-static void error_add(struct run_outcome *o, const char *separator, const char *format, ...)
-{
-        size_t len = strlen(o->error);
-        va_list args;
-
-        len += (size_t) snprintf(o->error + len, sizeof(o->error) - len, "%s", len ? separator : "");
-        va_start(args, format);
-        if (len < sizeof(o->error))
-                (void) vsnprintf(o->error + len, sizeof(o->error) - len, format, args);
-        va_end(args);
-}
-
-/* Beside the exit code: what the command said last, which in most cases is why, and what it left behind. */
-static void error_complete(struct exec_run *x)
-{
-        struct run_outcome *o = outcome_of(x);
-        char line[EXEC_LINE];
-        bool by_itself = o->cause == CAUSE_STATUS || o->cause == CAUSE_SIGNAL || o->cause == CAUSE_TIMEOUT;
-
-        if (x->has_output && by_itself && *exec_output_last_line(&x->output, line))
-                error_add(o, ": ", "%s", line);
-        if (x->ended > 0)
-                error_add(o, "; ", "ended %u process%s that it left behind", x->ended, x->ended == 1 ? "" : "es");
-        if (x->left > 0)
-                error_add(o, "; ", "left %u process%s running", x->left, x->left == 1 ? "" : "es");
-}
-
-/* The outcome is in place: lets go of everything, `done` follows from the last close callback. */
-static void exec_finish(struct exec_run *x)
-{
-        if (x->phase == EXEC_FINISHED)
-                return;
-        x->phase = EXEC_FINISHED;
-        error_complete(x);
-        x->open_handles = 1 + x->has_output;
-        if (x->keeper)
-                exec_keeper_leave(TAKE(x->keeper));
-        uv_close((uv_handle_t *) &x->timer, on_timer_closed);
-        if (x->has_output)
-                exec_output_close(&x->output, on_output_closed);
-}
-
-static bool exit_is_noop(const struct exec_target *t, int code)
-{
-        for (size_t i = 0; i < t->noop_exit.count; i++)
-                if (atoi(t->noop_exit.items[i]) == code)
-                        return true;
-        return false;
-}
-
-static void settle_by_status(struct exec_run *x)
-{
-        struct run_outcome *o = outcome_of(x);
-
-        if (WIFSIGNALED(x->status)) {
-                outcome_set(o, STATE_FAILED, CAUSE_SIGNAL, RESULT_NONE, "ended by signal %d (%s)",
-                            WTERMSIG(x->status), strsignal(WTERMSIG(x->status)));
-                return;
-        }
-        o->code = WEXITSTATUS(x->status);
-        if (o->code == 0)
-                outcome_set(o, STATE_SUCCEEDED, CAUSE_NONE, RESULT_DONE, NULL);
-        else if (exit_is_noop(&x->run->task->exec, o->code))
-                outcome_set(o, STATE_SUCCEEDED, CAUSE_NONE, RESULT_NOOP, NULL);
-        else
-                outcome_set(o, STATE_FAILED, CAUSE_STATUS, RESULT_NONE, "exit code %d", o->code);
-}
-
-static void settle_by_end(struct exec_run *x)
-{
-        if (x->end == END_TIMEOUT)
-                outcome_set(outcome_of(x), STATE_FAILED, CAUSE_TIMEOUT, RESULT_NONE,
-                            "ended after its timeout of %lld ms", (long long) x->run->timeout_ms);
-        else if (x->end == END_STOPPED)
-                outcome_stopped(outcome_of(x), x->why);
-        else
-                settle_by_status(x);
-}
-
-static void exec_finish_drained(struct exec_run *x)
-{
-        exec_output_drain(&x->output);
-        exec_finish(x);
-}
-
-static uint64_t drain_left_ms(const struct exec_run *x)
-{
-        uint64_t end = x->exited_at_ms + OUTPUT_DRAIN_MS, now = uv_now(x->runner->loop);
-
-        return end > now ? end - now : 0;
-}
-
-static void exec_end(struct exec_run *x, enum exec_end end);
-
-static void on_timer(uv_timer_t *timer)
-{
-        struct exec_run *x = container_of(timer, struct exec_run, timer);
-
-        switch (x->phase) {
-        case EXEC_RUNNING:
-                exec_end(x, END_TIMEOUT);
-                return;
-        case EXEC_ENDING:
-                outcome_set(outcome_of(x), STATE_FAILED, CAUSE_CLEANUP, RESULT_NONE,
-                            "processes of the command could not be ended; keeper %d waits for them",
-                            (int) exec_keeper_pid(x->keeper));
-                exec_finish_drained(x);
-                return;
-        case EXEC_DRAINING:
-                exec_finish_drained(x);
-                return;
-        default:
-                return;
-        }
-}
-
-/* From here on the keeper works: TERM, `kill_after`, KILL. The timer bounds how long we wait for it. */
-static void ending_begin(struct exec_run *x)
-{
-        int64_t limit_ms = x->run->task->exec.kill_after_ms + CLEANUP_MS;
-
-        x->phase = EXEC_ENDING;
-        (void) uv_timer_start(&x->timer, on_timer, (uint64_t) limit_ms, 0);
-}
-
-/* Looks once more at what the keeper said: a command that ended by itself just now keeps its outcome. */
-static void exec_end(struct exec_run *x, enum exec_end end)
-{
-        exec_keeper_listen(x->keeper);
-        if (x->phase != EXEC_RUNNING)
-                return;
-        x->end = end;
-        exec_keeper_end(x->keeper);
-        ending_begin(x);
-}
-
-static void on_refused(struct exec_run *x, const struct keeper_message *m)
-{
-        const char *step = m->step < KEEPER_STEP_COUNT_ ? step_names[m->step] : step_names[KEEPER_STEP_NONE];
-        const struct exec_target *t = &x->run->task->exec;
-        const char *what = m->step == KEEPER_STEP_CWD && t->cwd ? t->cwd
-                         : m->step == KEEPER_STEP_IDENTITY && t->user ? t->user : t->argv.items[0];
-
-        outcome_set(outcome_of(x), STATE_FAILED, CAUSE_NOT_SENT, RESULT_NONE, "not started: %s %.1024s: %s", step,
-                    what, strerror(m->error));
-}
-
-static void on_message(void *arg, const struct keeper_message *m)
-{
-        struct exec_run *x = arg;
-        struct run *r = x->run;
-
-        switch (m->word) {
-        case KEEPER_STARTED:
-                x->command = m->pid;
-                if (r->child)
-                        r->child(r, (int) exec_keeper_pid(x->keeper), m->pid);
-                return;
-        case KEEPER_REFUSED:
-                on_refused(x, m);
-                return;
-        case KEEPER_EXITED:
-                x->exited = true;
-                x->status = m->status;
-                x->exited_at_ms = uv_now(x->runner->loop);
-                if (x->phase == EXEC_RUNNING)
-                        ending_begin(x);
-                return;
-        case KEEPER_LIMIT:
-                if (x->phase != EXEC_RUNNING)
-                        return;
-                x->end = END_STOPPED;
-                x->why = RUN_STOP_LEASE_LOST;
-                ending_begin(x);
-                return;
-        case KEEPER_GONE:
-                x->tree_gone = true;
-                x->left = m->left;
-                x->ended = m->ended;
-                return;
-        default:
-                return;
-        }
-}
-
-/* A command that may leave processes on purpose is left alone: which they are nobody can tell any more. */
-static void on_keeper_died(struct exec_run *x, int code, int status)
-{
-        int ended = x->command && !x->run->task->exec.leave_children ? exec_session_end(x->command, getppid()) : 0;
-
-        outcome_set(outcome_of(x), STATE_FAILED, CAUSE_CLEANUP, RESULT_NONE,
-                    "the keeper of the command died (%s %d); %d processes of the command's session were ended, others "
-                    "may be left", code == CLD_EXITED ? "exit code" : "signal", status, ended > 0 ? ended : 0);
-}
-
-static void on_gone(void *arg, int code, int status)
-{
-        struct exec_run *x = arg;
-
-        x->keeper = NULL;
-        if (outcome_of(x)->cause == CAUSE_NOT_SENT) {
-                exec_finish(x);
-                return;
-        }
-        if (x->tree_gone && x->exited)
-                settle_by_end(x);
-        else
-                on_keeper_died(x, code, status);
-        x->phase = EXEC_DRAINING;
-        exec_output_drain(&x->output);
-        if (x->output.ended || drain_left_ms(x) == 0)
-                exec_finish(x);
-        else
-                (void) uv_timer_start(&x->timer, on_timer, drain_left_ms(x), 0);
-}
-
-static void on_output_end(struct exec_output *o)
-{
-        struct exec_run *x = container_of(o, struct exec_run, output);
-
-        if (x->phase == EXEC_DRAINING)
-                exec_finish(x);
-}
-
-static const struct exec_account *account_of(struct runner *rn, const char *user)
-{
-        struct exec_account *a;
-
-        if (!user)
-                return rn->own;
-        for (a = rn->others; a; a = a->next)
-                if (strcmp(a->name, user) == 0)
-                        return a;
-        if (exec_account_find(user, &a) < 0)
-                return NULL;
-        a->next = rn->others;
-        rn->others = a;
-        return a;
-}
-
-static int keeper_begin(struct exec_run *x, const struct exec_account *account)
-{
-        static const struct exec_keeper_events events = { .message = on_message, .gone = on_gone };
-        const struct exec_target *t = &x->run->task->exec;
-        struct runner *rn = x->runner;
-        _cleanup_(closep) int writer = -1;
-        char **env;
-
-        int r = exec_env_build(t, x->run->context, account, &env);
-        if (r < 0)
-                return r;
-        r = exec_output_open(&x->output, rn->loop, outcome_of(x), on_output_end, &writer);
-        if (r == 0) {
-                x->has_output = true;
-                r = exec_keeper_start(rn->loop, &rn->keepers, &(struct exec_birth) {
-                        .path = rn->keeper_path, .target = t, .identity = account->identity, .env = env,
-                        .output = writer, .node_lock = rn->node_lock, .tree_pipe = rn->tree_pipe,
-                        .valid_until = x->run->valid_until,
-                }, &events, x, &x->keeper);
-        }
-        exec_env_free(env);
-        return r;
-}
-
-static void exec_begin(struct exec_run *x, const struct exec_account *account)
-{
-        int r = keeper_begin(x, account);
-
-        if (r == -ECHILD) {
-                outcome_set(outcome_of(x), STATE_FAILED, CAUSE_CLEANUP, RESULT_NONE,
-                            "the keeper could not be watched; the command was ended");
-                exec_finish(x);
-                return;
-        }
-        if (r < 0) {
-                outcome_set(outcome_of(x), STATE_FAILED, CAUSE_NOT_SENT, RESULT_NONE, "not started: %.1024s: %s",
-                            x->runner->keeper_path, strerror(-r));
-                exec_finish(x);
-                return;
-        }
-        x->phase = EXEC_RUNNING;
-        (void) uv_timer_start(&x->timer, on_timer, x->run->timeout_ms > 0 ? (uint64_t) x->run->timeout_ms : 0, 0);
-}
-
-static void on_begin(uv_timer_t *timer)
-{
-        struct exec_run *x = container_of(timer, struct exec_run, timer);
-        const char *user = x->run->task->exec.user;
-        const struct exec_account *account;
-
-        if (x->end == END_STOPPED) {
-                outcome_stopped(outcome_of(x), x->why);
-                exec_finish(x);
-        } else if (!(account = account_of(x->runner, user))) {
-                outcome_set(outcome_of(x), STATE_FAILED, CAUSE_NOT_SENT, RESULT_NONE,
-                            "not started: no such user: %.256s", user ? user : "");
-                exec_finish(x);
-        } else if (x->run->starting(x->run) < 0) {
-                outcome_set(outcome_of(x), STATE_FAILED, CAUSE_LOG, RESULT_NONE, "the run line could not be written");
-                exec_finish(x);
-        } else {
-                exec_begin(x, account);
-        }
-}
-
 static int exec_start(struct runner *rn, struct run *r)
 {
-        struct exec_run *x = calloc(1, sizeof(*x));
+        int e = exec_run_start(&rn->place, r);
 
-        if (!x)
-                return -ENOMEM;
-        if (r->task->exec.argv.count == 0) {
-                free(x);
-                return -EINVAL;
-        }
-        x->run = r;
-        x->runner = rn;
-        outcome_init(&r->outcome);
-        r->state = x;
-        r->runner = rn;
-        (void) uv_timer_init(rn->loop, &x->timer);
-        (void) uv_timer_start(&x->timer, on_begin, 0, 0);
-        return 0;
+        if (e == 0)
+                r->runner = rn;
+        return e;
 }
 
 static void exec_stop(struct runner *rn, struct run *r, enum run_stop why)
 {
-        struct exec_run *x = r->state;
-
         (void) rn;
-        if (!x || x->end != END_BY_ITSELF)
-                return;
-        x->why = why;
-        if (x->phase == EXEC_WAITING)
-                x->end = END_STOPPED;
-        else if (x->phase == EXEC_RUNNING)
-                exec_end(x, END_STOPPED);
+        if (r->state)
+                exec_run_stop(r->state, why);
 }
 
 static void exec_prolong(struct runner *rn, struct run *r)
 {
-        struct exec_run *x = r->state;
-
         (void) rn;
-        if (x && x->keeper && x->phase == EXEC_RUNNING && r->valid_until.ns != 0)
-                exec_keeper_prolong(x->keeper, r->valid_until);
+        if (r->state)
+                exec_run_prolong(r->state);
 }
 
 static void runner_free(struct runner *rn)
 {
-        while (rn->others) {
-                struct exec_account *next = rn->others->next;
-                exec_account_free(rn->others);
-                rn->others = next;
-        }
-        exec_account_free(rn->own);
-        free(rn->keeper_path);
+        exec_accounts_done(&rn->place.accounts);
+        free(rn->place.keeper_path);
         free(rn);
 }
 
@@ -471,11 +51,12 @@ static int exec_open(const struct runner_options *o, struct runner **ret)
 
         if (!rn)
                 return -ENOMEM;
-        rn->loop = o->loop;
-        rn->node_lock = o->node_lock;
-        rn->tree_pipe = o->tree_pipe;
-        rn->keeper_path = strdup(o->keeper_path ? o->keeper_path : "onced-keeper");
-        int r = rn->keeper_path ? exec_account_find(NULL, &rn->own) : -ENOMEM;
+        struct exec_place *p = &rn->place;
+        p->loop = o->loop;
+        p->node_lock = o->node_lock;
+        p->tree_pipe = o->tree_pipe;
+        p->keeper_path = strdup(o->keeper_path ? o->keeper_path : "onced-keeper");
+        int r = p->keeper_path ? exec_accounts_init(&p->accounts) : -ENOMEM;
         if (r < 0) {
                 runner_free(rn);
                 return r;
@@ -484,7 +65,7 @@ static int exec_open(const struct runner_options *o, struct runner **ret)
         /* Users are looked up now, since a name service may block; a missing one is told by its first run. */
         for (size_t i = 0; o->config && i < o->config->task_count; i++)
                 if (o->config->tasks[i].runner == RUNNER_EXEC)
-                        (void) account_of(rn, o->config->tasks[i].exec.user);
+                        (void) exec_accounts_of(&p->accounts, o->config->tasks[i].exec.user);
         *ret = rn;
         return 0;
 }
@@ -501,7 +82,7 @@ static void on_part_closed(struct runner *rn)
 
 static void on_keepers_closed(struct exec_keepers *k)
 {
-        on_part_closed(container_of(k, struct runner, keepers));
+        on_part_closed(container_of(k, struct runner, place.keepers));
 }
 
 static void on_closing_closed(uv_handle_t *h)
@@ -513,9 +94,9 @@ static void exec_close(struct runner *rn, void (*closed)(void *arg), void *arg)
 {
         rn->closed = closed;
         rn->closed_arg = arg;
-        rn->closing_handles = 1 + (rn->keepers.count > 0);
-        exec_keepers_close(&rn->keepers, on_keepers_closed);
-        (void) uv_timer_init(rn->loop, &rn->closing);
+        rn->closing_handles = 1 + (rn->place.keepers.count > 0);
+        exec_keepers_close(&rn->place.keepers, on_keepers_closed);
+        (void) uv_timer_init(rn->place.loop, &rn->closing);
         uv_close((uv_handle_t *) &rn->closing, on_closing_closed);
 }
 

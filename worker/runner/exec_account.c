@@ -13,9 +13,7 @@
 #include "common/cleanup.h"
 #include "keeper/keeper.h"
 
-DEFINE_CLEANUP(struct exec_account *, exec_account_freep, exec_account_free)
-
-struct exec_account *exec_account_free(struct exec_account *a)
+static struct exec_account *account_free(struct exec_account *a)
 {
         if (!a)
                 return NULL;
@@ -25,6 +23,8 @@ struct exec_account *exec_account_free(struct exec_account *a)
         free(a);
         return NULL;
 }
+
+DEFINE_CLEANUP(struct exec_account *, account_freep, account_free)
 
 /* "uid:gid:group,group,..." */
 static int identity_text(const struct passwd *p, char **ret)
@@ -45,9 +45,9 @@ static int identity_text(const struct passwd *p, char **ret)
         return 0;
 }
 
-int exec_account_find(const char *user, struct exec_account **ret)
+static int account_find(const char *user, struct exec_account **ret)
 {
-        _cleanup_(exec_account_freep) struct exec_account *a = calloc(1, sizeof(*a));
+        _cleanup_(account_freep) struct exec_account *a = calloc(1, sizeof(*a));
         int r;
 
         if (!a)
@@ -68,4 +68,36 @@ int exec_account_find(const char *user, struct exec_account **ret)
                 return -ENOMEM;
         *ret = TAKE(a);
         return 0;
+}
+
+int exec_accounts_init(struct exec_accounts *all)
+{
+        all->others = NULL;
+        return account_find(NULL, &all->own);
+}
+
+void exec_accounts_done(struct exec_accounts *all)
+{
+        while (all->others) {
+                struct exec_account *next = all->others->next;
+                account_free(all->others);
+                all->others = next;
+        }
+        all->own = account_free(all->own);
+}
+
+const struct exec_account *exec_accounts_of(struct exec_accounts *all, const char *user)
+{
+        struct exec_account *a;
+
+        if (!user)
+                return all->own;
+        for (a = all->others; a; a = a->next)
+                if (strcmp(a->name, user) == 0)
+                        return a;
+        if (account_find(user, &a) < 0)
+                return NULL;
+        a->next = all->others;
+        all->others = a;
+        return a;
 }

@@ -1,8 +1,6 @@
-/* The user a command runs as: numbers for the keeper, name and home for the environment. */
+/* The users that commands run as: numbers for the keeper, name and home for the environment. */
 #ifndef ONCED_EXEC_ACCOUNT_H
 #define ONCED_EXEC_ACCOUNT_H
-
-#include <stdbool.h>
 
 struct exec_account {
         char *name, *home;      /* owned; NULL when the user has no entry */
@@ -10,9 +8,18 @@ struct exec_account {
         struct exec_account *next;
 };
 
-/* `user` NULL: the user this process runs as. Asks the system's user database, which may block: done when
- * the worker starts. 0; -ENOENT no such user; -E2BIG in too many groups; -errno. */
-int exec_account_find(const char *user, struct exec_account **ret);
-struct exec_account *exec_account_free(struct exec_account *a);   /* NULL is fine; returns NULL */
+/* All that were asked for so far. */
+struct exec_accounts {
+        struct exec_account *own;      /* owned: the user this process runs as */
+        struct exec_account *others;   /* owned list: users of tasks */
+};
+
+/* With one's own account. 0 or -errno; `done` is due after a failure too. */
+int exec_accounts_init(struct exec_accounts *all);
+void exec_accounts_done(struct exec_accounts *all);
+
+/* Borrowed, and kept for the next time; `user` NULL: one's own. NULL: no such user, or in too many groups. The first
+ * time it asks the system's user database, which may block: all users are asked for when the worker starts. */
+const struct exec_account *exec_accounts_of(struct exec_accounts *all, const char *user);
 
 #endif
