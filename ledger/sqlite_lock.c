@@ -1,6 +1,9 @@
 /* state_dir/ledger.lock: one blocking flock around every write transaction and every checkpoint. The file is
  * opened once and kept; after each lock it must still be the file at its path, since the lock on a replaced
- * file keeps nobody out. */
+ * file keeps nobody out.
+ *
+ * The kernel wakes those who wait and hands nothing over: who has just let go would have the lock again before they
+ * run. So the next in line stands in a door, a second lock of the same file, and nobody passes it there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -11,12 +14,24 @@
 
 #define REPLACED_TRIES 10
 
+/* Of the open file as flock's are, and apart from them. Without it the order is the kernel's, which is no fault. */
+static void door(int fd, short type)
+{
+        struct flock whole = { .l_type = type, .l_whence = SEEK_SET };
+
+        while (fcntl(fd, F_OFD_SETLKW, &whole) < 0 && errno == EINTR) {
+        }
+}
+
 static int lock_wait(int fd)
 {
-        while (flock(fd, LOCK_EX) < 0)
-                if (errno != EINTR)
-                        return -errno;
-        return 0;
+        int r = 0;
+
+        door(fd, F_WRLCK);
+        while (r == 0 && flock(fd, LOCK_EX) < 0)
+                r = errno == EINTR ? 0 : -errno;
+        door(fd, F_UNLCK);
+        return r;
 }
 
 static bool at_its_path(const struct sqlite_store *s)

@@ -1,6 +1,6 @@
 /* The local ledger's inside: one SQLite connection, used by its own thread alone. Every write transaction and
- * every checkpoint of any process runs under one blocking flock (ledger.lock): waiting is in the kernel's
- * order instead of sleep-and-retry, and the WAL-reset race of SQLite 3.7 to 3.51 cannot happen.
+ * every checkpoint of any process runs under one blocking flock (ledger.lock): all wait there and get their turns
+ * instead of sleep-and-retry, and the WAL-reset race of SQLite 3.7 to 3.51 cannot happen.
  * All functions return 0 or more, or -errno (store_errno); none logs. */
 #ifndef ONCED_SQLITE_STORE_H
 #define ONCED_SQLITE_STORE_H

@@ -3,10 +3,11 @@
 
 #include <sqlite3.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "t/unit/cases.h"
 
-_Atomic int disk_full, disk_write_failures, disk_sync_failures, disk_syncs;
+_Atomic int disk_full, disk_write_failures, disk_sync_failures, disk_sync_ms, disk_syncs;
 
 static sqlite3_vfs *real, shim;
 
@@ -31,6 +32,7 @@ static int on_sync(sqlite3_file *f, int flags)
 {
         if (f == wal_file)
                 disk_syncs++;
+        (void) usleep((useconds_t) disk_sync_ms * 1000);
         if (disk_sync_failures > 0) {
                 disk_sync_failures--;
                 return SQLITE_IOERR_FSYNC;
