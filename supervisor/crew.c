@@ -148,7 +148,7 @@ void crew_kill(struct slot *s, int signal)
                 (void) log_error(-errno, "%s: signal %d to pid %d", s->title, signal, (int) s->process.pid);
 }
 
-/* Of all workers: they wait for each other at the ledger, and the kernel does not let them in by turns. */
+/* Of all workers: they wait for each other at the ledger, so that one slow step holds all of them up. */
 static struct mono newest_set_up(const struct crew *c)
 {
         struct mono newest = { 0 };
