@@ -3,8 +3,8 @@ import socket
 
 
 class Wire:
-    def __init__(self, port, seconds=5):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=seconds)
+    def __init__(self, port, seconds=5, host="127.0.0.1"):
+        self.socket = socket.create_connection((host, port), timeout=seconds)
         self.file = self.socket.makefile("rb")
 
     def __enter__(self):

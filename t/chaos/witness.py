@@ -20,7 +20,7 @@ def boottime_ns():
 class Sink:
     """Answers after the time its path says, and looks, before anything else, whether the run line was there."""
 
-    def __init__(self, logs):
+    def __init__(self, logs, host="127.0.0.1"):
         self.logs, self.requests, self.lock = logs, [], threading.Lock()
         sink = self
 
@@ -41,8 +41,8 @@ class Sink:
             def handle_error(self, *_):
                 pass
 
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.server = Server((host, 0), Handler)
+        self.url = f"http://{host}:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def take(self, handler):

@@ -25,9 +25,9 @@ SANITIZED = b"__asan_init" in pathlib.Path(ONCED).read_bytes()   # needs more me
 PATHS_LOCAL = ("dedicated", "flock")
 
 
-def free_port():
+def free_port(host="127.0.0.1"):
     with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
+        s.bind((host, 0))
         return s.getsockname()[1]
 
 
@@ -330,20 +330,20 @@ class Sink:
 class Redis:
     """A redis-server of the test's own; append-only file on, so that a restart keeps its data."""
 
-    def __init__(self, folder, *options):
-        self.folder = pathlib.Path(folder)
+    def __init__(self, folder, *options, host="127.0.0.1"):
+        self.folder, self.host = pathlib.Path(folder), host
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.port = free_port()
+        self.port = free_port(host)
         self.options = options
-        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.url = f"redis://{host}:{self.port}/0"
         self.start()
 
     def start(self):
         program = shutil.which("redis-server")
         assert program, "redis-server is missing: scripts/needs test"
         self.process = subprocess.Popen(
-            [program, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", "",
-             "--appendonly", "yes", "--appendfsync", "everysec", *self.options],
+            [program, "--port", str(self.port), "--bind", self.host, "--protected-mode", "no", "--dir", str(self.folder),
+             "--save", "", "--appendonly", "yes", "--appendfsync", "everysec", *self.options],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_until(self.answers, 10, "redis-server answers")
 
@@ -355,7 +355,7 @@ class Redis:
 
     def command(self, *words):
         """A simple command by hand; gives back the first line or bulk."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=2) as s:
+        with socket.create_connection((self.host, self.port), timeout=2) as s:
             s.sendall(f"*{len(words)}\r\n".encode() + b"".join(
                 f"${len(w.encode())}\r\n{w}\r\n".encode() for w in words))
             return s.recv(65536).decode(errors="replace").split("\r\n")[0].lstrip("+")
