@@ -9,11 +9,13 @@
 #include "common/record/ids.h"
 
 struct config;
+struct asked_table;
 struct board;
 
 struct birth {
         const struct config *config;
         struct board *board;
+        struct asked_table *asked;   /* NULL: this process has no siblings */
         unsigned place;              /* own place on the scoreboard */
         unsigned slot;
         uint32_t generation;

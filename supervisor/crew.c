@@ -15,6 +15,7 @@
 #include "common/config/config.h"
 #include "common/log.h"
 #include "common/record/triglog.h"
+#include "common/scoreboard/asked.h"
 #include "supervisor/evidence.h"
 #include "supervisor/ground.h"
 #include "supervisor/hang.h"
@@ -37,6 +38,8 @@ int crew_init(struct crew *c, const struct master_options *o)
         if (!c->slots)
                 return -ENOMEM;
         int r = board_create(c->workers_max, &c->board);
+        if (r == 0)
+                r = asked_create(&c->asked);
         if (r < 0)
                 return r;
         for (unsigned i = 0; i < c->workers_max; i++)
@@ -63,6 +66,7 @@ void crew_done(struct crew *c)
         free(c->slots);
         gones_done(&c->gones);
         board_free(c->board);
+        c->asked = asked_free(c->asked);
         c->slots = NULL;
         c->board = NULL;
 }
@@ -102,8 +106,8 @@ static int slot_bear(struct crew *c, struct slot *s)
         struct spawn_order order = {
                 .kind = s->kind, .title = s->title, .log_fd = c->log_fd,
                 .birth = {
-                        .config = c->config, .board = c->board, .place = (unsigned) place, .slot = s->index,
-                        .generation = c->facts.generation, .node_lock = c->ground->node_lock,
+                        .config = c->config, .board = c->board, .asked = c->asked,
+                        .place = (unsigned) place, .slot = s->index, .generation = c->facts.generation, .node_lock = c->ground->node_lock,
                         .listener = s->role == ROLE_CONSOLE ? c->listener : -1,
                         .node = c->ground->node, .life = c->ground->life, .boot = c->ground->boot,
                 },

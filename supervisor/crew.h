@@ -21,6 +21,7 @@ struct crew {
         const struct ground *ground;
         struct triglog *roster;         /* the master's trigger log */
         struct board *board;
+        struct asked_table *asked;
         int listener, log_fd;           /* lent to children; -1 none */
 
         struct slot *slots;             /* owned; workers_max workers, then the console */

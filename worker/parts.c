@@ -191,6 +191,7 @@ static void open_spine(struct worker *w)
                 .config = w->config, .delays = w->delays,
                 .node = w->birth->node, .owner = w->birth->owner,
                 .life = w->birth->life,
+                .asked = w->birth->asked,
                 .rank = w->birth->slot + 1,
         };
         if (w->solo)

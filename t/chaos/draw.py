@@ -17,7 +17,7 @@ FAULTS = {
 REDIS_FAULTS = {"redis_restart": 0.6, "redis_stopped": 1, "redis_clients_killed": 1.5, "redis_scripts_flushed": 1}
 
 # Points at which a process can be cut from inside, and what fits there.
-POINTS = ("attempt-sent", "answered", "lock-taken", "granted", "line-written", "started", "finished-not-recorded",
+POINTS = ("attempt-sent", "answered", "lock-taken", "turn-taken", "granted", "line-written", "started", "finished-not-recorded",
           "recorded", "claim-held", "commit-held", "turn-end", "led")
 
 

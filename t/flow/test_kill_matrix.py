@@ -33,6 +33,7 @@ MATRIX = {
     "attempt-sent": OTHERS,
     "claim-held": OTHERS,
     "lock-taken": OTHERS,
+    "turn-taken": OTHERS,
     "answered": NOT_STARTED,
     "granted": NOT_STARTED,
     "line-written": MAY_HAVE_STARTED,
@@ -40,7 +41,8 @@ MATRIX = {
     "finished-not-recorded": STARTED,
     "recorded": RECORDED,
 }
-ONLY = {"claim-held": ("dedicated", "flock"), "lock-taken": ("flock",)}   # steps of the local ledger, of the lock
+# Steps of the local ledger, of the run lock, of the turn to ask Redis.
+ONLY = {"claim-held": ("dedicated", "flock"), "lock-taken": ("flock",), "turn-taken": ("redis",)}
 
 CASES = [(point, path, runner) for point in MATRIX for path in ONLY.get(point, ("dedicated", "flock", "redis"))
          for runner in ("noop", "http", "exec")]

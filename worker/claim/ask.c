@@ -21,6 +21,10 @@
 #define VOID_AFTER_REMOTE_MS 2000
 #define VOID_AFTER_LOCAL_MS  60000
 
+/* A worker of rank n looks again n times this long after it lost. */
+#define LOOK_AGAIN_MS 2
+#define RANK_MAX      16
+
 static struct claimer *claimer_of(const struct claim *c)
 {
         return c->unit->of->claimer;
@@ -55,6 +59,13 @@ void ask_end(struct claim *c, enum outcome outcome, const char *why)
         if (why != c->why)
                 (void) snprintf(c->why, sizeof(c->why), "%s", why);
         c->answered(c);
+}
+
+int64_t ask_rank_ms(const struct claimer *cr)
+{
+        unsigned rank = cr->options->rank < RANK_MAX ? cr->options->rank : RANK_MAX;
+
+        return (int64_t) rank * LOOK_AGAIN_MS;
 }
 
 static void send_claim(struct claim *c);

@@ -13,6 +13,9 @@ void ask_end(struct claim *c, enum outcome outcome, const char *why);
 /* A wait of the claim itself; `over` runs on the loop unless the claim ends before. */
 void ask_wait(struct claimer *cr, struct claim *c, int64_t ms, void (*over)(struct claim *c));
 
+/* How long this worker waits, of those that lost to a sibling, before it looks again: not all look at once. */
+int64_t ask_rank_ms(const struct claimer *cr);
+
 /* The default way to hurry: an unanswered token is revoked, any other wait ends as LOST_LOCAL. */
 void ask_hurry(struct claimer *cr, struct claim *c);
 

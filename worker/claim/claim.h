@@ -16,6 +16,8 @@
 #include "ledger/ledger.h"
 #include "worker/delay.h"
 
+struct asked;
+struct asked_table;
 struct claim;
 struct claim_kind;
 struct unit;
@@ -57,6 +59,7 @@ struct claim {
         bool unsure;                 /* a request with this token may have been executed or may still be */
         bool hurried, given_up;
         int lock_fd;                 /* flock: the run lock, or -1 */
+        struct asked *asked;         /* redis: the unit's word, while it is this claim's turn to ask; or NULL */
         struct lease *lease;         /* redis: what keeps it */
 };
 
@@ -73,6 +76,7 @@ struct claimer_options {
         const char *node, *owner;
         uint64_t life;
         struct process_id master;    /* this process, when it has none */
+        struct asked_table *asked;   /* redis: shared with the siblings; NULL: there are none */
         unsigned rank;               /* 1..: this worker's place among its siblings */
         uint64_t term;               /* changes: 0 while this worker does not lead */
         bool ending;                 /* changes: the ledgers are closing, no claim is left */

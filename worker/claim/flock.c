@@ -14,10 +14,6 @@
 #include "worker/claim/runlock.h"
 #include "worker/unit.h"
 
-/* A worker of rank n looks again n times this long after it lost, so that they do not all look at once. */
-#define LOOK_AGAIN_MS 2
-#define RANK_MAX      16
-
 struct flock_claimer {
         struct claimer base;
         bool said_replaced;
@@ -145,8 +141,6 @@ static void end_lost(struct claim *c)
 
 static void lost(struct claimer *cr, struct claim *c)
 {
-        unsigned rank = cr->options->rank < RANK_MAX ? cr->options->rank : RANK_MAX;
-
         if (c->take) {
                 ask_wait(cr, c, 0, end_lost);   /* who holds the unit takes what waits when its run ends */
                 return;
@@ -158,7 +152,7 @@ static void lost(struct claimer *cr, struct claim *c)
         if (stamp_instant(clock_wall()).ms > c->planned.ms + c->grace_ms)
                 ask_wait(cr, c, 0, end_lost);
         else
-                ask_wait(cr, c, (int64_t) rank * LOOK_AGAIN_MS, look);
+                ask_wait(cr, c, ask_rank_ms(cr), look);
 }
 
 static void end_down(struct claim *c)

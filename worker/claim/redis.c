@@ -1,5 +1,5 @@
-/* The redis way: every worker of every node asks, one script decides. What is granted comes with a lease,
- * which this file renews at a third of its life, from the loop's own timer and never from task code. */
+/* The redis way: a worker of every node asks (turn.c says which), one script decides. What is granted comes with a
+ * lease, which this file renews at a third of its life, from the loop's own timer and never from task code. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "common/fault.h"
 #include "worker/claim/ask.h"
 #include "worker/claim/look.h"
+#include "worker/claim/turn.h"
 #include "worker/claim/watch.h"
 #include "worker/unit.h"
 
@@ -145,6 +146,7 @@ static void on_answered(struct claim *c)
 {
         struct claimer *cr = c->unit->of->claimer;
 
+        turn_answered(c);
         if (c->answer.holder_occ[0] || c->answer.outcome == OUTCOME_GRANTED)
                 watch_note(&c->unit->watch, c->answer.holder_occ, c->answer.seq, c->unit->of->task->lease_ms,
                            clock_mono());
@@ -158,7 +160,7 @@ static void on_answered(struct claim *c)
 static void redis_ask(struct claimer *cr, struct claim *c)
 {
         c->answered = on_answered;
-        ask_ledger(cr, c);
+        turn_ask(cr, c);
 }
 
 static void redis_release(struct claimer *cr, struct claim *c)
