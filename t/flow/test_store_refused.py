@@ -82,7 +82,7 @@ def old(redis):
 def config(old):
     base = {"every": "200ms", "timeout": "5s", "noop": {}}
     return {"workers": 2, "redis": {"url": f"redis://worker:secret@127.0.0.1:{old.port}/0", "app": "t"},
-            "tasks": [{"name": "r", "singleton": "redis", **base}, {"name": "f", "singleton": "flock", **base}]}
+            "tasks": [{"name": "r", "singleton": "redis", "lease": "1s", **base}, {"name": "f", "singleton": "flock", **base}]}
 
 
 def runs_on(n, name, more=3):
@@ -136,7 +136,8 @@ def test_a_server_that_turns_bad_is_refused_by_name_until_it_is_cured(node, redi
 @pytest.mark.parametrize("other_starts", [False, True], ids=["the same nodes", "another node"])
 def test_an_older_snapshot_starts_nothing_again_and_lowers_no_fence(node, redis, old, other_starts):
     """The store is put back from a copy while nodes run: what was run behind the copy is not run again, by whom it may
-    be, and fences go on behind all that were given."""
+    be, and fences go on behind all that were given. A run that the copy knows as going on holds its unit until its lease
+    is over."""
     n = node(config(old), name="one")
     n.start()
     runs_on(n, "r")
