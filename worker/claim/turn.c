@@ -8,10 +8,10 @@
 #include "worker/claim/ask.h"
 #include "worker/unit.h"
 
-/* How long a sibling is waited for: within it a server nearby has answered, and what is left of the grace is enough
- * for the worker of the last rank, if several die. */
+/* How long a sibling is waited for: within it a server nearby has answered; with one far away more than one ask, which
+ * costs requests alone. Long waits would cost more: what starts that late is still running when the next is due. */
 #define PATIENCE_MIN_MS   5
-#define PATIENCE_MAX_MS   250
+#define PATIENCE_MAX_MS   50
 #define PATIENCE_PARTS    8      /* of the grace */
 
 static int64_t patience_ms(const struct claim *c)
