@@ -10,6 +10,7 @@ import burst
 import claims
 import cpu
 import death
+import group
 import http_rate
 import idle
 import lateness
@@ -19,7 +20,7 @@ import table
 from measure import Context, Report, load
 
 BENCHES = {"lateness": lateness, "cpu": cpu, "burst": burst, "claims": claims, "death": death, "idle": idle,
-           "prove": proving, "http": http_rate, "schedule": schedule, "table": table}
+           "prove": proving, "http": http_rate, "schedule": schedule, "table": table, "group": group}
 
 
 def options_read():
