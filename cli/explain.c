@@ -6,14 +6,12 @@
 #include <stdio.h>
 
 #include "cli/arguments.h"
+#include "cli/explain.h"
 #include "cli/instants.h"
 #include "cli/timetable.h"
 #include "common/config/config.h"
 #include "common/exits.h"
 #include "common/schedule/zone.h"
-
-#define INSTANTS_SHOWN 3
-#define SENTENCE_MAX   512
 
 __attribute__((format(printf, 2, 3))) static void say(const char *label, const char *format, ...)
 {
@@ -151,11 +149,14 @@ static void say_next(const struct schedule *s)
 
 int command_explain(int argc, char **argv)
 {
-        static const struct argument options[] = { { NULL, NULL, NULL } };
+        bool json = false;
+        const struct argument options[] = { { "--json", NULL, &json }, { NULL, NULL, NULL } };
         struct timetable t;
 
         int r = timetable_begin(&t, argc, argv, options);
-        if (r == 0) {
+        if (r == 0 && json) {
+                explain_print_json(&t.schedule, t.task);
+        } else if (r == 0) {
                 if (t.task)
                         say("task", "%s", t.task->name);
                 say_schedule(&t.schedule);

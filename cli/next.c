@@ -11,6 +11,9 @@
 #define COUNT_DEFAULT 10
 #define COUNT_MAX     10000
 
+/* A year is written with four digits. */
+static const struct instant last_written = { CRON_LAST_S * MS_PER_S + MS_PER_S - 1 };
+
 struct range {
         struct instant from, until;   /* (from, until] */
         unsigned count;
@@ -19,7 +22,7 @@ struct range {
 static int read_range(const char *from, const char *until, const char *count, struct range *ret)
 {
         *ret = (struct range) {
-                .from = stamp_instant(clock_wall()), .until = { INT64_MAX }, .count = until ? COUNT_MAX : COUNT_DEFAULT,
+                .from = stamp_instant(clock_wall()), .until = last_written, .count = until ? COUNT_MAX : COUNT_DEFAULT,
         };
         int r = option_instant("next", "--from", from, &ret->from);
         if (r == 0)
@@ -55,6 +58,8 @@ static void print_lines(const struct schedule *s, const struct range *range)
         }
         if (n == 0)
                 fprintf(stderr, "onced next: nothing is planned in that time\n");
+        else if (n < range->count && range->until.ms == last_written.ms && s->kind == SCHEDULE_EVERY)
+                fprintf(stderr, "onced next: this is the end of the year 9999, and of what can be written\n");
         else if (range->count == COUNT_MAX && n == COUNT_MAX && following(s, range, before, &i))
                 fprintf(stderr, "onced next: there are more than these %u\n", n);
 }

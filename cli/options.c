@@ -103,7 +103,13 @@ const struct option_help due_options[] = {
         END
 };
 
-const struct option_help explain_options[] = { SCHEDULE, REFUSED, END };
+const struct option_help explain_options[] = {
+        SCHEDULE,
+        { "--json", "the facts: {\"task\": NAME, ..., \"schedule\": TEXT, ..., \"next\": [TIME...]}; durations in ms\n"
+                    "(every_ms, timeout_ms)", NULL },
+        REFUSED,
+        END
+};
 
 const struct option_help client_options[] = { SOCKET, CONFIGURATION, JSON, END };
 

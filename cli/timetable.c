@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "common/cleanup.h"
 #include "common/config/config.h"
+#include "common/config/timing.h"
 #include "common/exits.h"
 #include "common/schedule/zone.h"
 
@@ -86,7 +87,7 @@ static void point_at(const char *expression, const struct cron_error *error)
                 return;
         fputs("  ", stderr);
         for (const char *p = expression; *p; p++)
-                fputc(*p == '\t' ? ' ' : *p >= 0x20 && *p < 0x7f ? *p : '?', stderr);
+                fputc(*p == '\t' ? ' ' : cron_shown(*p), stderr);
         fprintf(stderr, "\n  %*s", (int) at, "");
         for (size_t i = 0; i < marks && (i == 0 || at + i < len); i++)
                 fputc('^', stderr);
@@ -98,7 +99,7 @@ static int read_cron(struct timetable *t, const struct given *g)
         const char *tz = g->tz ? g->tz : "UTC";
         const struct zone *zone;
         struct cron_error error;
-        char why[ZONE_WHY];
+        char why[ZONE_WHY > NEVER_WHY ? ZONE_WHY : NEVER_WHY];
         unsigned fold = DST_FOLD_FIRST;
 
         int r = option_word(t->command, "--fold", g->fold, dst_fold_names, &fold);
@@ -107,9 +108,9 @@ static int read_cron(struct timetable *t, const struct given *g)
         if (zone_get(tz, &zone, why, sizeof(why)) < 0)
                 return refused(t, "--tz", why);
         if (schedule_cron(g->cron, tz, fold == DST_FOLD_BOTH, &t->schedule, &error) == 0)
-                return 0;
+                return timing_comes(&t->schedule, why, sizeof(why)) ? 0 : refused(t, "--cron", why);
         r = refused(t, "--cron", error.text);
-        if (error.length)
+        if (error.length || !*g->cron)
                 point_at(g->cron, &error);
         return r;
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 enum severity {
-        SEVERITY_NOTE,     /* a key whose feature comes later */
+        SEVERITY_NOTE,     /* nothing is wrong: worth knowing, as a key whose feature comes later */
         SEVERITY_WARNING,
         SEVERITY_ERROR,
 };

@@ -40,6 +40,15 @@ void read_error(struct reading *rd, struct place at, const char *key, const char
         va_end(ap);
 }
 
+void read_note(struct reading *rd, struct place at, const char *key, const char *format, ...)
+{
+        va_list ap;
+
+        va_start(ap, format);
+        say(rd, SEVERITY_NOTE, at, key, format, ap);
+        va_end(ap);
+}
+
 void read_warning(struct reading *rd, struct place at, const char *key, const char *format, ...)
 {
         va_list ap;

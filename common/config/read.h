@@ -28,6 +28,8 @@ void fields_read(struct reading *rd, const struct field *rows, const struct node
 /* Complaints with `task "x": key: ` in front; key may be NULL. */
 void read_error(struct reading *rd, struct place at, const char *key, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
+void read_note(struct reading *rd, struct place at, const char *key, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
 void read_warning(struct reading *rd, struct place at, const char *key, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 

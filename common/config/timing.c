@@ -12,8 +12,8 @@
 #define INTERVALS_LOOKED_AT 100
 #define EVERY_HOUR 0xffffffU
 
-/* A zone whose clock is not put back within this time silences nothing. */
-#define FOLD_HORIZON_S (2 * 366 * 86400LL)
+/* A zone whose clock is not changed within this time silences nothing. */
+#define CHANGE_HORIZON_S (2 * 366 * 86400LL)
 
 bool cron_judge(const char *text, struct flaw *ret)
 {
@@ -39,6 +39,16 @@ bool zone_judge(const char *text, struct flaw *ret)
 static int64_t now_s(void)
 {
         return clock_wall().ns / NS_PER_S;
+}
+
+bool timing_comes(const struct schedule *s, char *ret_why, size_t room)
+{
+        struct instant next;
+
+        if (s->kind != SCHEDULE_CRON || schedule_next(s, (struct instant) { now_s() * MS_PER_S }, &next) == 0)
+                return true;
+        (void) snprintf(ret_why, room, "never comes in %s: its clock skips all that is named", zone_name(s->zone));
+        return false;
 }
 
 /* Ends at the first interval that is not: nearly always the first of all, so that 100,000 tasks cost little. */
@@ -68,17 +78,18 @@ bool timing_all_longer(const struct schedule *s, int64_t ms)
         return all_intervals(s, ms, false);
 }
 
-/* The next stretch of local time that comes twice and has instants. The second of them is in [ret_from, ret_until). */
-static bool next_fold(const struct schedule *s, int64_t *ret_from, int64_t *ret_until)
+/* The next stretch of local time, [ret_from, ret_until), that has instants and comes twice, or with `skipped` not at
+ * all. */
+static bool next_change(const struct schedule *s, bool skipped, int64_t *ret_from, int64_t *ret_until)
 {
         struct zone_span before, after;
         int64_t start = now_s();
 
         zone_span_at(s->zone, start, &before);
-        for (; before.until_s < start + FOLD_HORIZON_S; before = after) {
+        for (; before.until_s < start + CHANGE_HORIZON_S; before = after) {
                 zone_span_at(s->zone, before.until_s, &after);
-                *ret_from = before.until_s + after.offset_s;
-                *ret_until = before.until_s + before.offset_s;
+                *ret_from = before.until_s + (skipped ? before.offset_s : after.offset_s);
+                *ret_until = before.until_s + (skipped ? after.offset_s : before.offset_s);
                 if (cron_count(&s->cron, *ret_from, *ret_until) > 0)
                         return true;
         }
@@ -91,9 +102,9 @@ static void warn_of_silence(struct reading *rd, const struct origin *o, const st
         char from[STAMP_TEXT], until[STAMP_TEXT];   /* of a wall clock, not of UTC */
         int64_t from_s, until_s;
 
-        if (t->schedule.cron.hours != EVERY_HOUR || t->schedule.fold_both || origin_given(o, "dst_fold"))
+        if (t->schedule.fold_both || origin_given(o, "dst_fold"))
                 return;
-        if (!next_fold(&t->schedule, &from_s, &until_s))
+        if (!next_change(&t->schedule, false, &from_s, &until_s))
                 return;
         instant_text((struct instant) { from_s * MS_PER_S }, from);
         instant_text((struct instant) { until_s * MS_PER_S }, until);
@@ -103,11 +114,25 @@ static void warn_of_silence(struct reading *rd, const struct origin *o, const st
                      zone_name(t->schedule.zone));
 }
 
+/* Who writes an hour may not know that there is a day without it. */
+static void note_gap(struct reading *rd, const struct node *cron, const struct task *t)
+{
+        char from[STAMP_TEXT], until[STAMP_TEXT];   /* of a wall clock, not of UTC */
+        int64_t from_s, until_s;
+
+        if (!next_change(&t->schedule, true, &from_s, &until_s))
+                return;
+        instant_text((struct instant) { from_s * MS_PER_S }, from);
+        instant_text((struct instant) { until_s * MS_PER_S }, until);
+        read_note(rd, cron->place, "cron", "nothing fires within %.5s-%.5s on %.10s: the clock of %s skips that time",
+                  from + 11, until + 11, from, zone_name(t->schedule.zone));
+}
+
 static void settle_cron(struct reading *rd, const struct origin *o, const struct node *cron, struct task *t)
 {
         bool said = cron == rd->cron_said;
         struct cron_error error;
-        struct instant next;
+        char why[NEVER_WHY];
 
         int r = schedule_cron(t->cron, t->tz, t->dst_fold == DST_FOLD_BOTH, &t->schedule, &error);
         rd->cron_said = cron;
@@ -117,12 +142,15 @@ static void settle_cron(struct reading *rd, const struct origin *o, const struct
                 read_error(rd, node_place_in(cron, error.at, error.length), "cron", "%s", error.text);
         if (r < 0 || said)
                 return;
-        if (schedule_next(&t->schedule, (struct instant) { now_s() * MS_PER_S }, &next) < 0)
-                read_error(rd, cron->place, "cron", "never comes in %s: its clock skips all that is named", t->tz);
+        if (!timing_comes(&t->schedule, why, sizeof(why)))
+                read_error(rd, cron->place, "cron", "%s", why);
         const char *doubt = cron_doubt(&t->schedule.cron);
         if (doubt)
                 read_warning(rd, cron->place, "cron", "%s", doubt);
-        warn_of_silence(rd, o, cron, t);
+        if (t->schedule.cron.hours == EVERY_HOUR)
+                warn_of_silence(rd, o, cron, t);
+        else
+                note_gap(rd, cron, t);
 }
 
 /* Of what the task itself gives, and unless it says what would hold anyhow, as a dump does. */

@@ -8,6 +8,11 @@
 bool cron_judge(const char *text, struct flaw *ret);
 bool zone_judge(const char *text, struct flaw *ret);
 
+/* Whether anything of a schedule is still to come: the clock of a zone may skip all that an expression names. If not,
+ * `ret_why` says so, for people; NEVER_WHY bytes are enough. */
+#define NEVER_WHY 160
+bool timing_comes(const struct schedule *s, char *ret_why, size_t room);
+
 /* Makes the schedule of `t`, which has been read from `o`, and warns of what in it is likely a slip. */
 void timing_settle(struct reading *rd, const struct origin *o, struct task *t);
 

@@ -57,6 +57,13 @@ struct cron_error {
         char text[256];          /* which field, what is wrong, what is allowed */
 };
 
+/* What is shown to people of one byte of an expression: itself, or '?' for what could steer a terminal and for what is
+ * a part of a letter only. One for one, so that a mark below stays in its column. */
+static inline char cron_shown(char byte)
+{
+        return byte >= ' ' && byte <= '~' ? byte : '?';
+}
+
 /* 0, or -EINVAL with `error` filled. An expression may be one that never comes: schedule_cron looks. */
 int cron_parse(const char *expression, struct cron *ret, struct cron_error *error);
 

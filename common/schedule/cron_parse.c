@@ -57,7 +57,7 @@ struct reading {
         struct cron_error *error;
 };
 
-/* Fills `error`; what is shown of the expression is cut, and anything but printable ASCII becomes a dot. */
+/* Fills `error`; what is shown of the expression is cut, and anything but printable ASCII as cron_shown gives it. */
 __attribute__((format(printf, 3, 4))) static int refuse(const struct reading *r, struct text t, const char *why, ...)
 {
         struct cron_error *e = r->error;
@@ -66,7 +66,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct reading *r,
         va_list ap;
 
         for (size_t i = 0; i < shown; i++)
-                item[i] = t.at[i] >= ' ' && t.at[i] <= '~' ? t.at[i] : '.';
+                item[i] = cron_shown(t.at[i]);
         item[shown] = '\0';
         e->at = (size_t) (t.at - r->expression);
         e->length = len;

@@ -273,3 +273,50 @@ def test_explain_says_schedule_and_policies_in_words(folder):
     asleep = onced("explain", "asleep", "-c", path)
     assert "disabled" in asleep.stderr
     assert "none: every worker" in asleep.stdout and "up to 10 run at once" in asleep.stdout
+
+
+def test_explain_gives_programs_the_facts(folder):
+    path = configuration(folder)
+    report = json.loads(onced("explain", "report", "-c", path, "--json").stdout)
+    assert report["task"] == "report" and report["tz"] == "Europe/Berlin" and report["dst_fold"] == "first"
+    assert report["when"] == "at 05:30 on Monday to Friday" and report["tzdata"].startswith("20")
+    assert report["misfire"] == {"policy": "catch_up", "limit": 3, "lookback_ms": 2 * 86400_000}
+    assert report["overlap"] == {"policy": "queue", "queue_limit": 3} and report["timeout_ms"] == 30_000
+    assert report["next"] == json.loads(onced("next", "report", "-c", path, "--count", 3, "--json").stdout)
+    pulse = json.loads(onced("explain", "pulse", "-c", path, "--json").stdout)
+    assert (pulse["every_ms"], pulse["anchor_ms"], pulse["shards"]) == (3600_000, 0, 4)
+    assert pulse["misfire"] == {"policy": "skip", "grace": "auto"} and pulse["first"] == "next"
+    told = json.loads(onced("explain", "told", "-c", path, "--json").stdout)
+    assert told["schedule"] == "none" and told["next"] == [] and told["scope"] == "manual"
+    asleep = json.loads(onced("explain", "asleep", "-c", path, "--json").stdout)
+    assert not asleep["enabled"] and asleep["overlap"] == {"policy": "concurrent", "max_running": 10}
+    loose = json.loads(onced("explain", "--cron", "0 5 * * *", "--json").stdout)
+    assert "task" not in loose and loose["schedule"].startswith("cron ") and len(loose["next"]) == 3
+
+
+@pytest.mark.parametrize("command", [["next"], ["explain"], ["explain", "--json"], ["due", "--cursor", "none"]])
+def test_what_the_clock_always_skips_is_refused_as_check_does(folder, command):
+    expression = "30 2 * 3 0L"   # the last Sunday of March, when summer time begins
+    done = onced(*command, "--cron", expression, *BERLIN)
+    assert (done.returncode, done.stdout) == (78, "")
+    assert "--cron: never comes in Europe/Berlin: its clock skips all that is named" in done.stderr, done.stderr
+    path = folder / "onced.yaml"
+    path.write_text(f"tasks: [ {{ name: a, timeout: 1s, cron: '{expression}', tz: Europe/Berlin, noop: true }} ]\n")
+    check = onced("check", path)
+    assert check.returncode == 78 and "never comes in Europe/Berlin" in check.stderr + check.stdout
+    assert onced(*command, "--cron", expression).returncode == 0
+
+
+def test_a_list_ends_with_what_can_be_written():
+    done = onced("next", "--every", "1d", "--from", "9999-12-29T00:00:00Z", "--count", 5)
+    assert done.returncode == 0 and re.findall(r"^\d{4}-\d\d-\d\d", done.stdout, re.M) == ["9999-12-30", "9999-12-31"]
+    assert "the end of the year 9999" in done.stderr
+    assert json.loads(onced("next", "--every", "7h", "--from", "9999-12-31T20:00:00Z", "--json").stdout) == []
+
+
+def test_what_is_not_plain_text_is_shown_byte_for_byte():
+    done = onced("next", "--cron", "30 2 * * \u00fc")
+    assert done.returncode == 78
+    said, shown, mark = done.stderr.splitlines()
+    assert '"??" cannot be read' in said and shown.index("??") == mark.index("^^") and mark.strip() == "^^"
+    assert onced("next", "--cron", "").stderr.splitlines()[1:] == ["  ", "  ^"]

@@ -134,7 +134,7 @@ static void what_is_refused_is_said(void **state)
                              "week), or six with the second in front" },
                 { "", 0, 0, "\"\" has 0 fields; a cron expression has five (minute, hour, day of month, month, day of "
                             "week), or six with the second in front" },
-                { "\t\x01\xff * * * *", 1, 2, "field 1, minute: \"..\" cannot be read; allowed are 0-59" },
+                { "\t\x01\xff * * * *", 1, 2, "field 1, minute: \"??\" cannot be read; allowed are 0-59" },
                 { "0 0 * * aaaaaaaaaabbbbbbbbbbccccccccccdddddddddde", 8, 41,
                   "field 5, day of week: \"aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd...\" cannot be read; allowed are 0-7, "
                   "SUN-SAT, ?, dL and d#1 to d#5" },

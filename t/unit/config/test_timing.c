@@ -212,7 +212,7 @@ static void the_same_schedule_in_other_words_has_the_same_hash(void **state)
 static void likely_slips_are_warned_about(void **state)
 {
         static const struct { const char *keys; unsigned column; const char *fragment; } cases[] = {
-                { "cron: '0 2 * * *', tz: Europe/Berlin", 0, NULL },
+                { "cron: '0 4 * * *', tz: Europe/Berlin", 0, NULL },
                 { "cron: '* * * * *', tz: UTC", 0, NULL },
                 { "cron: '* * * * *', tz: Asia/Shanghai", 0, NULL },       /* no summer time any more */
                 { "cron: '* * * * *', tz: Europe/Berlin, dst_fold: both", 0, NULL },
@@ -251,6 +251,36 @@ static void likely_slips_are_warned_about(void **state)
                 print_complaints(f);
                 fail_msg("expected %s at %u:\n%s", cases[i].fragment ? cases[i].fragment : "no warning", cases[i].column,
                          text);
+        }
+}
+
+static void a_time_that_the_clock_skips_is_noted(void **state)
+{
+        static const struct { const char *keys, *fragment; } cases[] = {
+                { "cron: '30 2 * * *', tz: Europe/Berlin", "cron: nothing fires within 02:00-03:00 on 20" },
+                { "cron: '0 2 * * SUN', tz: Europe/Berlin", "the clock of Europe/Berlin skips that time" },
+                { "cron: '15 2 1-31 3 *', tz: America/New_York", "-03-" },
+                { "cron: '15 2 * * *', tz: Australia/Lord_Howe", "nothing fires within 02:00-02:30 on 20" },
+                { "cron: '30 2 * * *'", NULL },                                 /* UTC */
+                { "cron: '30 2 * * MON', tz: Europe/Berlin", NULL },            /* it is always a Sunday */
+                { "cron: '30 2 * 7 *', tz: Europe/Berlin", NULL },
+                { "cron: '0 3 * * *', tz: Europe/Berlin", NULL },
+                { "cron: '45 2 * * *', tz: Australia/Lord_Howe", NULL },
+                { "cron: '*/5 * * * *', tz: Europe/Berlin, dst_fold: both", NULL },   /* all the time goes on */
+        };
+        struct fixture *f = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char text[256];
+                (void) snprintf(text, sizeof(text), TASKS "- { name: a, noop: true, %s }\n", cases[i].keys);
+                fixture_load(f, text);
+                assert_non_null(f->config);
+                assert_int_equal(f->complaints.warnings + f->complaints.errors, 0);
+                assert_int_equal(f->complaints.count, cases[i].fragment ? 1 : 0);
+                if (cases[i].fragment && !complained(f, SEVERITY_NOTE, 3, 32, cases[i].fragment)) {
+                        print_complaints(f);
+                        fail_msg("expected a note with \"%s\": %s", cases[i].fragment, cases[i].keys);
+                }
         }
 }
 
@@ -294,6 +324,7 @@ int main(int argc, char **argv)
                 CASE(long_texts_are_refused),
                 CASE(the_same_schedule_in_other_words_has_the_same_hash),
                 CASE(likely_slips_are_warned_about),
+                CASE(a_time_that_the_clock_skips_is_noted),
                 CASE(what_is_likely_a_slip_in_defaults_is_said_once),
                 CASE(a_dump_shows_what_holds_and_loads_without_a_word),
         };
