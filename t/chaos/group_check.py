@@ -121,6 +121,16 @@ def all_named(c):
             yield f"{unit}: nothing says why {planned} did not run"
 
 
+def decided_once(c):
+    """What one process ran, no other gave up. A store that had to call a run unknown hears of its end later."""
+    for unit, lines in by_unit(l for l in c.lines if l["e"] in ("run", "skip", "miss")).items():
+        ran = {l["planned"] for l in lines if l["e"] == "run"}
+        for l in lines:
+            if l["e"] != "run" and l["state"] != "unknown":
+                for planned in sorted(ran & set(range(l["first"], l["last"] + 1, c.tasks[unit[0]]["every_ms"])))[:5]:
+                    yield f"{unit} planned {planned} ran and is {l['state']} ({l['cause']})"
+
+
 def alive(c):
     """What nothing hinders goes on: every unit was decided until shortly before the end."""
     newest = collections.defaultdict(int)
@@ -166,7 +176,7 @@ def proof_agrees(c, proof):
             yield f"prove: {told} instants of {name} did not run, by the lines {absent[name]}"
 
 
-PROMISES = (one_start, fences_rise, none_stale, line_first, not_early, all_named, alive, clean_words)
+PROMISES = (one_start, fences_rise, none_stale, line_first, not_early, all_named, decided_once, alive, clean_words)
 
 
 def judge(case, proof):

@@ -11,7 +11,8 @@ PERIODS_MS = (1000, 100)
 
 # How often each kind is drawn, and how long it may last, in seconds.
 FAULTS = {
-    "kill_worker": (4, (0,)), "kill_master": (2, (0,)), "stop_node": (3, (1.5, 2.5, 3.5)), "cut": (2, (0.2, 1, 3)),
+    "kill_worker": (4, (0,)), "kill_master": (2, (0,)), "stop_node": (3, (1.5, 2.5, 3.5)),
+    "stop_at_effect": (3, (1.5, 2.5)), "cut": (2, (0.2, 1, 3)),
     "half_open": (3, (0.3, 1, 3)), "lose_replies": (4, (0.2, 1)), "delay": (2, (1, 3)), "refuse": (1, (1, 3)),
     "sever": (1, (0,)), "redis_restart": (1, (0, 0.5, 1.5)), "scripts_flushed": (2, (0,)), "clients_killed": (2, (0,)),
     "clients_paused": (2, (0.3, 1, 2)), "clock": (3, (2, 4, 8)),

@@ -28,7 +28,11 @@ class Member:
         self.wire = wire.Wire(rig.redis.port, rig.host)
         (rig.folder / f"n{i}").mkdir()
         self.clock = clockwork.Clock(rig.folder / f"n{i}")
-        self.node = kit.Node(rig.folder, rig.config(self), self.clock.env, f"n{i}", rig.net.wrap(i) if rig.net else ())
+        # A process stops between its run line and the effect when this file is not there, and makes it.
+        self.gate = rig.folder / f"n{i}/gate.line-written"
+        self.gate.touch()
+        env = {**self.clock.env, "ONCED_FAULT": "line-written:stop", "ONCED_FAULT_ONCE": str(self.gate.with_suffix(""))}
+        self.node = kit.Node(rig.folder, rig.config(self), env, f"n{i}", rig.net.wrap(i) if rig.net else ())
         self.stopped = {}     # pid -> start ticks
         self.down = False
 
@@ -131,7 +135,7 @@ class Rig:
         for m in self.members:
             m.go_on()
             m.node.end()
-        for pid in self.left():
+        for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         for m in self.members:
@@ -139,8 +143,8 @@ class Rig:
         self.redis.end()
         self.sink.end()
 
-    def left(self):
-        """Processes of this group that lost their master, known by the clock file in their environment."""
+    def processes(self):
+        """All of this group, also those that lost their master, known by the clock file in their environment."""
         wanted = f"ONCED_FLOW_CLOCK={self.folder}/".encode()
         for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):
@@ -174,6 +178,21 @@ class Rig:
         m.stop()
         self.after(f.seconds, m.go_on)
         return f"{len(m.stopped)} processes stand still"
+
+    def do_stop_at_effect(self, f, m):
+        """For debug builds, which have the points."""
+        m.gate.unlink()
+
+        def look(tries=20):
+            pid = m.gate.read_text().strip() if m.gate.exists() else ""
+            if pid:
+                self.say(f"{pid} stands still before its effect")
+                self.after(f.seconds, lambda: int(pid) in self.processes() and os.kill(int(pid), signal.SIGCONT))
+            elif tries:
+                self.after(0.1, lambda: look(tries - 1))
+            else:
+                m.gate.touch()
+        look()
 
     def healed(self, f, m):
         self.after(f.seconds, m.wire.heal)
