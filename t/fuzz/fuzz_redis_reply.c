@@ -142,6 +142,10 @@ static void claim_group(const struct ledger_call *c)
                 claim_nodes(c->out.nodes.nodes, c->out.nodes.count);
         if (c->op == LEDGER_SET_MAIN)
                 CLAIM(strnlen(c->out.set_main.before, NODE_ID_MAX) < NODE_ID_MAX);
+        if (c->op == LEDGER_EFFECT) {
+                CLAIM(c->out.effect.effected <= EFFECT_FAILED);
+                CLAIM(strlen(c->out.effect.text) == c->out.effect.text_len);
+        }
         if (c->op == LEDGER_SWEEP)
                 claim_ended(c->out.sweep.ended, c->out.sweep.ended_count);
         for (size_t i = 0; c->op == LEDGER_SWEEP && i < c->out.sweep.expired_count; i++)
@@ -257,6 +261,10 @@ static void fill(struct ledger_call *c, enum ledger_op op, struct ledger *l)
         case LEDGER_SET_MAIN:
                 c->in.set_main = (struct set_main_in) { "n1", true, "x" };
                 break;
+        case LEDGER_EFFECT:
+                c->in.effect = (struct effect_in) { .occ = occ, .token = "t", .fence = "17", .kind = EFFECT_SCRIPT,
+                                                    .script = "return 1" };
+                break;
         case LEDGER_SWEEP:
                 c->in.sweep = (struct sweep_in) { .node = "n1", .owner = "n1.0.7.5-ab", .life = 1 };
                 break;
@@ -285,6 +293,7 @@ static bool call_send(struct redis_ledger *l, struct ledger_call *calls, const c
                 [LEDGER_QUEUED] = redis_queued_send,     [LEDGER_OP_COUNT_] = redis_finish_send,
                 [LEDGER_BEAT] = redis_beat_send,         [LEDGER_NODES] = redis_nodes_send,
                 [LEDGER_SET_MAIN] = redis_set_main_send, [LEDGER_SWEEP] = redis_sweep_send,
+                [LEDGER_EFFECT] = redis_effect_send,
         };
         static const char *const names[] = {
                 [LEDGER_LEAD] = "lead",     [LEDGER_DEFINE] = "define", [LEDGER_REGISTER] = "register",
@@ -292,7 +301,7 @@ static bool call_send(struct redis_ledger *l, struct ledger_call *calls, const c
                 [LEDGER_RENEW] = "renew",   [LEDGER_FINISH] = "finish", [LEDGER_INTERRUPT] = "interrupt",
                 [LEDGER_HISTORY] = "history", [LEDGER_TAKE] = "take",   [LEDGER_QUEUED] = "queued",
                 [LEDGER_BEAT] = "beat",     [LEDGER_NODES] = "nodes",   [LEDGER_SET_MAIN] = "set_main",
-                [LEDGER_SWEEP] = "sweep",   [LEDGER_OP_COUNT_] = "finish_take",
+                [LEDGER_SWEEP] = "sweep",   [LEDGER_EFFECT] = "effect", [LEDGER_OP_COUNT_] = "finish_take",
         };
         struct ledger_call *list[] = { &calls[0], &calls[1] };
 
@@ -346,6 +355,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                          .prefix = l.prefix, .memory = &l.memory, .done = on_hello, .link = l.link };
         bool is_hello = call_send(&l, calls, strsep(&rest, "\n"));
         answer(rest, is_hello);
+        redis_effects_free(&l);
         free(l.heard);
         free(text);
         return 0;
