@@ -9,26 +9,27 @@ from measure import PROGRAMS, cpu_between, cpu_seconds, folder, in_turn, kit, no
 
 NODES, WORKERS = 3, 4
 WARM = 5
-BY_WIRE = ("evalsha", "eval", "set")   # what is sent, not what scripts call
+# What is sent; all else is called by scripts.
+SCRIPTS, LOCKS = ("evalsha", "eval"), ("set",)
 COSTS = (("requests", ""), ("input", "bytes"), ("output", "bytes"), ("server_cpu", "us"))
 
 
-def look(server):
+def look(server, sent):
     """Calls of each command, and bytes, as the server counts them."""
     with socket.create_connection((server.host, server.port), timeout=5) as s, s.makefile("rb") as f:
         s.sendall(b"INFO all\r\n")
         text = f.read(int(f.readline()[1:])).decode()
     found = {way: int(re.search(rf"^total_net_{way}_bytes:(\d+)", text, re.M)[1]) for way in ("input", "output")}
     calls = {name: int(n) for name, n in re.findall(r"^cmdstat_([^:|]+):calls=(\d+)", text, re.M)}
-    return {"requests": sum(calls.get(name, 0) for name in BY_WIRE), **found}, calls
+    return {"requests": sum(calls.get(name, 0) for name in sent), **found}, calls
 
 
-def costs(server, seconds):
+def costs(server, seconds, sent):
     """For each of so many instants; what the look itself costs is taken off."""
     pids = [server.process.pid]
-    nothing, before, cpu = look(server), look(server), cpu_seconds(pids)
+    nothing, before, cpu = look(server, sent), look(server, sent), cpu_seconds(pids)
     time.sleep(seconds)
-    used, after = cpu_between(cpu, cpu_seconds(pids)), look(server)
+    used, after = cpu_between(cpu, cpu_seconds(pids)), look(server, sent)
     found = {what: (after[0][what] - 2 * before[0][what] + nothing[0][what]) / seconds for what in before[0]}
     calls = {name: round((n - before[1].get(name, 0)) / seconds, 2) for name, n in after[1].items()}
     return {**found, "server_cpu": used * 1e6 / seconds, "calls": {name: n for name, n in calls.items() if n >= 0.01}}
@@ -44,7 +45,7 @@ def onced(context, seconds):
                 nodes.append(kit.Node(where, config, name=f"n{i}"))
                 nodes[-1].start()
             time.sleep(WARM)
-            return costs(server, seconds)
+            return costs(server, seconds, SCRIPTS)
         finally:
             for n in nodes:
                 n.stop()
@@ -59,7 +60,7 @@ def contenders(seconds):
                                   str(seconds + WARM)])
         try:
             time.sleep(WARM)
-            found = costs(server, seconds)
+            found = costs(server, seconds, LOCKS)
             if floor.wait(2 * WARM) != 0:
                 raise RuntimeError("floor_contenders: the server failed")
             return found
