@@ -109,6 +109,14 @@ struct define_in {
         /* The new one, kept by the ledger with the definition: when the next one replaces it, the instants
          * of this one in (cursor, now] are counted by schedule_count for the range record. */
         struct schedule schedule;
+
+        /* The task is claimed elsewhere, by the word that rules_place gives as `when_hash`: what is known of it here
+         * ends, like a definition that competes no more. One that is not known stays so, unless `noted`. */
+        bool away, noted;
+        bool handed;             /* sqlite: elsewhere it has begun where it was left here; `left` is told no more */
+        bool asked;              /* the ledger that has it, as is noted here, was told of this, or is no more */
+        struct instant left;     /* until when it was claimed elsewhere: it begins there; ms 0: nothing is known */
+        const char *fence;       /* the newest of where it was: here they go on above it; NULL: none */
 };
 struct define_out {
         uint64_t rev;
@@ -120,6 +128,10 @@ struct define_out {
          * ledger_call_done. */
         struct told_range *told;
         size_t told_count;
+        bool waits;              /* nothing was put in force: another ledger has the task, and was not asked */
+        bool ended;              /* away: it competed here until this call */
+        struct instant left;     /* away: until when it was claimed here; ms 0: never, or that was handed on */
+        char fence[FENCE_TEXT];  /* away: the newest here, "" none */
         /* The call's `why`, with error 0: what the old schedule had since the cursor cannot be counted here, so that
          * no range was written. */
 };

@@ -2,6 +2,7 @@
  * and the new one is written only if nothing of that has changed meanwhile. */
 #include "ledger/redis_ledger.h"
 #include "ledger/redis_reply.h"
+#include "ledger/rules.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ static struct instant_range given_up(const struct schedule *s, struct instant cu
 }
 
 /* The reply of definition.lua. */
-enum { NOW_AT = 3, REV_AT, WHEN_AT, DEF_AT, SHARDS_AT, COMPETES_AT, SCHEDULE_AT, VALID_AT, CURSORS_AT };
+enum { NOW_AT = 3, REV_AT, WHEN_AT, DEF_AT, SHARDS_AT, COMPETES_AT, SCHEDULE_AT, VALID_AT, CURSORS_AT, FENCE_AT };
 
 static void add_units(struct redis_args *a, const struct redisReply *r, struct ledger_call *c)
 {
@@ -58,20 +59,41 @@ static void add_units(struct redis_args *a, const struct redisReply *r, struct l
         }
 }
 
+static struct instant newest_cursor(const struct redisReply *cursors)
+{
+        struct instant newest = INSTANT_NONE;
+
+        for (size_t i = 0; i < reply_count(cursors); i++)
+                if (reply_instant(cursors, i).ms > newest.ms)
+                        newest = reply_instant(cursors, i);
+        return newest;
+}
+
 static void put(struct redis_ledger *l, struct ledger_call *c, const struct redisReply *r)
 {
         const struct define_in *in = &c->in.define;
         struct define_out *out = &c->out.define;
         bool competed = reply_int(r, COMPETES_AT) == 1;
+        const char *old_when = *reply_text(r, REV_AT) ? reply_text(r, WHEN_AT) : NULL;
         char definition[UNIT_TEXT], other[UNIT_TEXT], schedule[SCHEDULE_TEXT];
         struct redis_args a = { 0 };
 
-        *out = (struct define_out) { .valid_from = reply_instant(r, NOW_AT), .changed = true,
+        struct instant newest = newest_cursor(reply_at(r, CURSORS_AT));
+
+        *out = (struct define_out) { .valid_from = rules_valid_from(in, old_when, newest, reply_instant(r, NOW_AT)),
+                                     .changed = true,
                                      .cause = competed && in->competes ? CAUSE_REVISED : CAUSE_DISABLED,
                                      .told = out->told, .told_count = out->told_count };
+        out->ended = in->away && competed;
+        if (in->away)
+                out->left = out->valid_from;
+        reply_copy(r, FENCE_AT, out->fence, sizeof(out->fence));
         schedule_text(&in->schedule, schedule, sizeof(schedule));
         redis_definition_key(scope_key(in), in->task, definition);
-        redis_definition_key(in->all_scope ? "" : l->o.node, in->task, other);
+        /* What leaves has no other scope that it goes to. */
+        other[0] = '\0';
+        if (!in->away)
+                redis_definition_key(in->all_scope ? "" : l->o.node, in->task, other);
         redis_begin(l, &a);
         redis_args_text(&a, definition);
         redis_args_text(&a, other);
@@ -81,13 +103,14 @@ static void put(struct redis_ledger *l, struct ledger_call *c, const struct redi
         redis_args_instant(&a, out->valid_from);
         redis_args_text(&a, in->when_hash);
         redis_args_text(&a, in->def_hash);
-        redis_args_int(&a, in->shards);
+        redis_args_int(&a, in->away ? reply_int(r, SHARDS_AT) : in->shards);
         redis_args_int(&a, in->competes);
         redis_args_text(&a, schedule);
         redis_args_text(&a, cause_names[out->cause]);
         redis_args_text(&a, l->o.owner);
         redis_args_text(&a, l->o.node);
         redis_args_int(&a, (int64_t) l->o.life);
+        redis_args_int(&a, rules_moves_in(in, old_when));
         add_units(&a, r, c);
         redis_request(l, REDIS_DEFINE, &a, &c, 1, on_defined);
 }
@@ -131,15 +154,25 @@ static void on_defined(struct redis_request *q, const struct redisReply *r)
 static void on_read(struct redis_request *q, const struct redisReply *r)
 {
         struct ledger_call *c = q->calls[0];
+        const struct define_in *in = &c->in.define;
+        bool is_known = *reply_text(r, REV_AT);
 
-        if (!*reply_text(r, REV_AT) || strcmp(reply_text(r, WHEN_AT), c->in.define.when_hash) != 0) {
+        c->out.define.waits = is_known && !in->away && !in->asked && rules_is_in_ledger(reply_text(r, WHEN_AT));
+        if (c->out.define.waits || (!is_known && in->away && !in->noted)) {
+                redis_answer(c, 0, NULL);
+                return;
+        }
+        if (!is_known || strcmp(reply_text(r, WHEN_AT), in->when_hash) != 0) {
                 put(q->ledger, c, r);
                 return;
         }
         /* What was given up in steps before is told, also when another has put the same in force meanwhile. */
         c->out.define.rev = (uint64_t) reply_int(r, REV_AT);
         c->out.define.valid_from = reply_instant(r, VALID_AT);
-        c->out.define.changed = false;
+        c->out.define.changed = c->out.define.ended = false;
+        if (in->away)
+                c->out.define.left = c->out.define.valid_from;
+        reply_copy(r, FENCE_AT, c->out.define.fence, sizeof(c->out.define.fence));
         redis_answer(c, 0, NULL);
 }
 
@@ -151,6 +184,7 @@ static void ask(struct redis_ledger *l, struct ledger_call *c)
         redis_definition_key(scope_key(&c->in.define), c->in.define.task, definition);
         redis_begin(l, &a);
         redis_args_text(&a, definition);
+        redis_args_text(&a, c->in.define.fence ? c->in.define.fence : "");
         redis_request(l, REDIS_DEFINITION, &a, &c, 1, on_read);
 }
 

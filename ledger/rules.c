@@ -1,6 +1,9 @@
 /* The rules of once, as pure functions; the header lists them. No rule reads a clock or a store. */
 #include "ledger/rules.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "common/record/names.h"
 
 static void answer(struct claim_verdict *v, enum outcome outcome, enum state state, enum cause cause)
@@ -159,9 +162,47 @@ enum finish_verdict rules_finish(const struct finish_in *in, const struct record
         return r->state == in->state ? FINISH_KNOWN : FINISH_FENCED;
 }
 
+#define PLACE "in:"
+
+const char *rules_place(enum path path)
+{
+        return path == PATH_REDIS ? PLACE "redis" : path == PATH_NONE ? PLACE "none" : PLACE "local";
+}
+
+bool rules_is_away(const char *when_hash)
+{
+        return strncmp(when_hash, PLACE, strlen(PLACE)) == 0;
+}
+
+bool rules_is_in_ledger(const char *when_hash)
+{
+        return rules_is_away(when_hash) && strcmp(when_hash, rules_place(PATH_NONE)) != 0;
+}
+
+bool rules_moves_in(const struct define_in *in, const char *old_when)
+{
+        return !in->away && (old_when ? rules_is_away(old_when) : in->left.ms != 0);
+}
+
+struct instant rules_valid_from(const struct define_in *in, const char *old_when, struct instant newest,
+                                struct instant now)
+{
+        bool is_known = in->left.ms != 0 && (in->away || rules_moves_in(in, old_when));
+        struct instant from = is_known ? in->left : now;
+
+        return in->away && from.ms < newest.ms ? newest : from;
+}
+
 int64_t rules_fence(int64_t newest, struct stamp now)
 {
         int64_t by_time = now.ns / NS_PER_US;
 
         return by_time > newest ? by_time : newest + 1;
+}
+
+int64_t rules_fence_of_both(int64_t newest, const char *other)
+{
+        int64_t theirs = other ? strtoll(other, NULL, 10) : 0;
+
+        return theirs > newest && theirs < INT64_MAX / 2 ? theirs : newest;
 }

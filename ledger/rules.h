@@ -86,8 +86,26 @@ enum finish_verdict {
 };
 enum finish_verdict rules_finish(const struct finish_in *in, const struct record_facts *r);
 
+/* What stands in place of a when-hash in the ledgers that a task is not in: where it is instead. The local ledger
+ * notes it of every task, so that one that comes from Redis is known even when Redis is gone. */
+const char *rules_place(enum path path);
+bool rules_is_away(const char *when_hash);
+/* It is in a ledger, and not with nobody. */
+bool rules_is_in_ledger(const char *when_hash);
+
+/* From when on a definition that replaces `old_when` (NULL: none) is valid. One that comes from elsewhere goes on
+ * where it was left, else it begins now; one that leaves ends behind all that was decided of it, at `newest`. */
+struct instant rules_valid_from(const struct define_in *in, const char *old_when, struct instant newest,
+                                struct instant now);
+
+/* It comes from elsewhere: its units, also new ones, begin where it is valid, and have no window before. */
+bool rules_moves_in(const struct define_in *in, const char *old_when);
+
 /* The next fence: above every one before, also when the store lost its counter (1e6 a second would be
  * needed to overtake the clock). */
 int64_t rules_fence(int64_t newest, struct stamp now);
+
+/* The newer of two; `other` is that of another ledger, as text, or NULL. One that no clock can have come to is none. */
+int64_t rules_fence_of_both(int64_t newest, const char *other);
 
 #endif

@@ -41,26 +41,37 @@ static int units_of_task(struct sqlite_store *s, const char *task, struct unit_c
         return 0;
 }
 
-/* (cursor, now] of the schedule that ends here is given up in one range, or an instant of it just before one
+/* (cursor, until] of the schedule that ends here is given up in one range, or an instant of it just before one
  * of the new schedule would be passed over without ever being decided. */
 static int close_unit(struct sqlite_store *s, const char *task, const struct schedule *old,
-                      const struct unit_cursor *u, enum cause cause, struct instant_range *ret)
+                      const struct unit_cursor *u, struct define_out *out)
 {
         struct unit_key key = { u->scope, task, u->shard };
-        struct instant now = stamp_instant(s->now);
-        struct instant_range g = { .count = schedule_count(old, u->cursor, now) };
+        struct instant until = out->valid_from;
+        struct instant_range g = { .count = schedule_count(old, u->cursor, until) };
 
-        if (g.count > 0 && schedule_next(old, u->cursor, &g.first) == 0 && schedule_last(old, now, &g.last) == 0) {
+        if (g.count > 0 && schedule_next(old, u->cursor, &g.first) == 0 && schedule_last(old, until, &g.last) == 0) {
                 int r = record_insert(s, &(struct new_record) { .unit = &key, .planned = g.first, .last = g.last,
                                                                 .count = g.count, .owner = s->owner,
                                                                 .node = s->node,
-                                                                .state = rules_gap_state(cause), .cause = cause });
+                                                                .state = rules_gap_state(out->cause),
+                                                                .cause = out->cause });
                 if (r < 0)
                         return r;
-                if (g.count > ret->count)
-                        *ret = g;
+                if (g.count > out->revised.count)
+                        out->revised = g;
         }
-        return unit_move(s, &key, now);
+        return unit_move(s, &key, until);
+}
+
+static struct instant newest_cursor(const struct unit_cursor *units, size_t count)
+{
+        struct instant newest = INSTANT_NONE;
+
+        for (size_t i = 0; i < count; i++)
+                if (units[i].cursor.ms > newest.ms)
+                        newest = units[i].cursor;
+        return newest;
 }
 
 static int close_old(struct sqlite_store *s, const struct task_row *old, struct ledger_call *c)
@@ -75,8 +86,19 @@ static int close_old(struct sqlite_store *s, const struct task_row *old, struct 
         if (task_schedule(old, &schedule) < 0)
                 ledger_uncounted(old->schedule, c->why, sizeof(c->why));
         int r = units_of_task(s, in->task, &units, &count);
+        out->valid_from = rules_valid_from(in, old->when_hash, newest_cursor(units, count), stamp_instant(s->now));
         for (size_t i = 0; r == 0 && i < count; i++)
-                r = close_unit(s, in->task, &schedule, &units[i], out->cause, &out->revised);
+                r = close_unit(s, in->task, &schedule, &units[i], out);
+        return r;
+}
+
+static int begin_units(struct sqlite_store *s, const struct define_in *in, struct instant cursor)
+{
+        int r = 0;
+
+        for (unsigned i = 0; r == 0 && i < in->shards; i++)
+                r = statement_run(s, SQL_UNIT_INSERT, VALUES(TEXT(in->task), TEXT(in->all_scope ? in->node : ""),
+                                                             NUMBER(i), NUMBER(cursor.ms)));
         return r;
 }
 
@@ -120,15 +142,57 @@ static int settle_queues(struct sqlite_store *s, const struct define_in *in, str
         return 0;
 }
 
-static int put_task(struct sqlite_store *s, const struct define_in *in, const struct define_out *out)
+/* In place of a def-hash, of what is away: whether the other ledger still has to be told where to begin. */
+#define TO_HAND "to hand on"
+#define HANDED  "handed on"
+
+static int put_task(struct sqlite_store *s, const struct define_in *in, const struct task_row *old,
+                    const struct define_out *out)
 {
+        const char *def_hash = !in->away ? in->def_hash : old->exists ? TO_HAND : HANDED;
+        unsigned shards = in->away ? old->shards : in->shards;
         char schedule[SCHEDULE_TEXT];
 
         schedule_text(&in->schedule, schedule, sizeof(schedule));
         return statement_run(s, SQL_TASK_PUT,
-                             VALUES(TEXT(in->task), TEXT(in->when_hash), TEXT(in->def_hash), NUMBER(out->rev),
-                                    NUMBER(out->valid_from.ms), NUMBER(in->shards), NUMBER(in->competes),
+                             VALUES(TEXT(in->task), TEXT(in->when_hash), TEXT(def_hash), NUMBER(out->rev),
+                                    NUMBER(out->valid_from.ms), NUMBER(shards), NUMBER(in->competes),
                                     TEXT(schedule)));
+}
+
+/* The schedule is the one in force. */
+static int put_rest(struct sqlite_store *s, const struct define_in *in, const struct task_row *old,
+                    struct define_out *out)
+{
+        const char *def_hash = !in->away ? in->def_hash : in->handed ? HANDED : old->def_hash;
+
+        out->rev = old->rev;
+        out->valid_from = old->valid_from;
+        if (in->away && strcmp(def_hash, HANDED) != 0)
+                out->left = old->valid_from;
+        if (strcmp(old->def_hash, def_hash) == 0)
+                return 0;
+        return statement_run(s, SQL_TASK_DEF, VALUES(TEXT(in->task), TEXT(def_hash)));
+}
+
+static int replace(struct sqlite_store *s, const struct task_row *old, struct ledger_call *c)
+{
+        const struct define_in *in = &c->in.define;
+        struct define_out *out = &c->out.define;
+        const char *old_when = old->exists ? old->when_hash : NULL;
+
+        out->changed = true;
+        out->rev = old->rev + 1;
+        out->valid_from = rules_valid_from(in, old_when, INSTANT_NONE, stamp_instant(s->now));
+        int r = old->exists ? close_old(s, old, c) : 0;
+        if (r == 0)
+                r = settle_queues(s, in, out);
+        if (r == 0 && rules_moves_in(in, old_when))
+                r = begin_units(s, in, out->valid_from);
+        out->ended = in->away && old->competes;
+        if (in->away && old->exists)
+                out->left = out->valid_from;
+        return r < 0 ? r : put_task(s, in, old, out);
 }
 
 int op_define(struct sqlite_store *s, struct ledger_call *c)
@@ -140,21 +204,16 @@ int op_define(struct sqlite_store *s, struct ledger_call *c)
         int r = task_read(s, in->task, &old);
         if (r < 0)
                 return r;
-        if (old.exists && strcmp(old.when_hash, in->when_hash) == 0) {
-                out->rev = old.rev;
-                out->valid_from = old.valid_from;
-                if (strcmp(old.def_hash, in->def_hash) == 0)
-                        return 0;
-                return statement_run(s, SQL_TASK_DEF, VALUES(TEXT(in->task), TEXT(in->def_hash)));
-        }
-        out->changed = true;
-        out->rev = old.rev + 1;
-        out->valid_from = stamp_instant(s->now);
-        if (old.exists)
-                r = close_old(s, &old, c);
-        if (r == 0)
-                r = settle_queues(s, in, out);
-        return r < 0 ? r : put_task(s, in, out);
+        s->fence = rules_fence_of_both(s->fence, in->fence);
+        fence_text(s->fence, out->fence);
+        if (in->away && !old.exists && !in->noted)
+                return 0;
+        out->waits = !in->away && !in->asked && rules_is_in_ledger(old.when_hash);
+        if (out->waits)
+                return 0;
+        if (old.exists && strcmp(old.when_hash, in->when_hash) == 0)
+                return put_rest(s, in, &old, out);
+        return replace(s, &old, c);
 }
 
 int op_register(struct sqlite_store *s, struct ledger_call *c)

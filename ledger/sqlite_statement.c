@@ -51,7 +51,7 @@ static const char *const sql[STATEMENT_COUNT_] = {
                           "WHERE task = ?1 AND (keep_count <> ?2 OR keep_age_ms <> ?3)",
 
         [SQL_UNIT] = "SELECT cursor FROM unit WHERE task = ?1 AND scope = ?2 AND shard = ?3",
-        [SQL_UNIT_INSERT] = "INSERT INTO unit (task, scope, shard, cursor) VALUES (?1, ?2, ?3, ?4)",
+        [SQL_UNIT_INSERT] = "INSERT OR IGNORE INTO unit (task, scope, shard, cursor) VALUES (?1, ?2, ?3, ?4)",
         [SQL_UNIT_CURSOR] = "UPDATE unit SET cursor = ?4 "
                             "WHERE task = ?1 AND scope = ?2 AND shard = ?3 AND cursor < ?4",
         [SQL_UNITS_OF_TASK] = "SELECT scope, shard, cursor FROM unit WHERE task = ?1 ORDER BY scope, shard",

@@ -227,6 +227,7 @@ static int begin_setup(struct worker *w, struct worker_ledger *wl, void (*done)(
 {
         struct setup_options o = {
                 .delays = w->delays, .log = w->log, .shortfalls = w->shortfalls, .ledger = wl->ledger,
+                .local = w->local.ledger, .group = w->group.ledger,
                 .jobs = w->jobs, .job_count = w->job_count,
                 .node = w->birth->node,
                 .place = w->place, .trouble = wl == &w->local ? TROUBLE_LEDGER : TROUBLE_GROUP,

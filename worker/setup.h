@@ -1,5 +1,7 @@
 /* Puts the definitions of a worker's tasks in force in one ledger and gives their units a cursor: at the start
- * of every worker, with a bounded number of calls on the way, and again and again while the ledger is away. */
+ * of every worker, with a bounded number of calls on the way, and again and again while the ledger is away. Tasks of
+ * another ledger, or of none, are said to be there, so that none is ever claimed in two. A local task that was the
+ * group's until now waits until the group was told; the others wait for their own ledger alone. */
 #ifndef ONCED_SETUP_H
 #define ONCED_SETUP_H
 
@@ -17,8 +19,9 @@ struct setup_options {
         struct delays *delays;
         struct triglog *log;
         struct shortfalls *shortfalls;
-        struct ledger *ledger;
-        struct job *jobs;                  /* those of another ledger are passed over; borrowed */
+        struct ledger *ledger;             /* one of the next two */
+        struct ledger *local, *group;      /* group: NULL without one */
+        struct job *jobs;                  /* those of another ledger are left in this one; borrowed */
         size_t job_count;
         const char *node;
         struct board_place *place;         /* where `trouble` shows while the ledger is waited for; borrowed */

@@ -2,8 +2,10 @@
 #include "worker/unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "ledger/rules.h"
 #include "worker/claim/watch.h"
 
 #define BACK_OFF_MIN_MS 20
@@ -52,7 +54,32 @@ void job_definition(const struct job *j, const char *node, struct define_in *ret
                 .all_scope = j->task->scope == SCOPE_ALL,
                 .node = node,
                 .schedule = j->task->schedule,
+                .asked = j->asked,
+                .left = j->waits || j->task->singleton == PATH_REDIS ? j->left : (struct instant) { 0 },
+                .fence = j->left_fence,
         };
+}
+
+void job_departure(const struct job *j, const char *node, bool all_scope, struct define_in *ret)
+{
+        *ret = (struct define_in) {
+                .task = j->task->name,
+                .when_hash = rules_place(j->task->singleton), .def_hash = "",
+                .shards = j->task->shards,
+                .all_scope = all_scope,
+                .node = node,
+                .schedule = { .kind = SCHEDULE_NONE },
+                .away = true,
+                .left = j->left,
+        };
+}
+
+void job_left(struct job *j, const struct define_out *out)
+{
+        if (out->left.ms > j->left.ms)
+                j->left = out->left;
+        if (strtoull(out->fence, NULL, 10) > strtoull(j->left_fence, NULL, 10))
+                (void) snprintf(j->left_fence, sizeof(j->left_fence), "%s", out->fence);
 }
 
 struct instant job_first_cursor(const struct job *j, struct instant now, struct instant since)
@@ -61,7 +88,9 @@ struct instant job_first_cursor(const struct job *j, struct instant now, struct 
         struct instant c = misfire_first_cursor(&t->misfire, &t->schedule, now, t->first == FIRST_NEXT);
         bool is_older = t->scope == SCOPE_ALL && j->valid_from.ms < since.ms;
 
-        return j->defined && !is_older && j->valid_from.ms < c.ms ? j->valid_from : c;
+        if (j->defined && !is_older && j->valid_from.ms < c.ms)
+                c = j->valid_from;
+        return j->left.ms > c.ms ? j->left : c;
 }
 
 struct instant unit_handed(const struct unit *u)

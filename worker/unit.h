@@ -30,6 +30,10 @@ struct job {
         struct instant valid_from;
         bool defined;
         bool competes;                   /* enabled, has a schedule, and is not manual */
+        struct instant left;             /* until when it was claimed elsewhere: it begins there; ms 0: not known */
+        char left_fence[FENCE_TEXT];     /* the newest of the ledger that it left, "" none */
+        bool waits;                      /* the group had it, as was noted here: it is defined when that was told */
+        bool asked;                      /* the group was told that it is not the task's ledger, or there is no group */
         bool split;                      /* another definition is in force: said once, then its units sleep */
         uint64_t queued, queued_shown;   /* instants that wait, as last seen; of them on the scoreboard */
         struct unit *units;              /* owned; one a shard */
@@ -65,12 +69,18 @@ struct unit {
 int job_init(struct job *j, const struct task *task, const char *node);
 void job_done(struct job *j);
 
-/* What puts the task's definition in force, for node `node`. */
+/* What puts the task's definition in force, for node `node`, where it was left elsewhere. */
 void job_definition(const struct job *j, const char *node, struct define_in *ret);
 
-/* Where a unit's cursor starts that the ledger does not know yet. Not behind the definition, however long it took to
- * come to this unit: what was due meanwhile would never be decided. A unit of this node alone (scope all) begins with
- * the node, and not with a definition from before `since`. */
+/* What tells a ledger that the task is claimed elsewhere; with `all_scope`, its units of this node alone. */
+void job_departure(const struct job *j, const char *node, bool all_scope, struct define_in *ret);
+
+/* Notes where another ledger left it, unless it was left later by one heard of before. */
+void job_left(struct job *j, const struct define_out *out);
+
+/* Where a unit's cursor starts that the ledger does not know yet. Not before another ledger left it. Not behind the
+ * definition, however long it took to come to this unit: what was due meanwhile would never be decided. A unit of
+ * this node alone (scope all) begins with the node, and not with a definition from before `since`. */
 struct instant job_first_cursor(const struct job *j, struct instant now, struct instant since);
 
 /* How many runs of one unit may go on at once. */

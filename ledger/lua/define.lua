@@ -1,8 +1,8 @@
 -- Puts a definition in force, if what it was computed from still stands; else the caller reads again. The
 -- instants the old schedule had until `valid` are given up in the same step, as one range a unit.
 -- ARGV: prefix, epoch, run_id, definition, the same task's definition in the other scope, scope, task, rev
--- expected, valid, when, def, shards, competes, schedule, cause, owner, node, life, then for each unit of the old
--- definition: cursor expected, first, last, count
+-- expected, valid, when, def, shards, competes, schedule, cause, owner, node, life, whether it comes from elsewhere,
+-- then for each unit of the old definition: cursor expected, first, last, count
 local verdict = gate(ARGV[2], ARGV[3])
 if verdict ~= 'OK' then
   return answer(verdict)
@@ -11,7 +11,8 @@ local definition, scope, task, expected, valid = ARGV[4], ARGV[6], ARGV[7], ARGV
 local key, units = P .. 'd:' .. definition, P .. 'u:' .. definition
 local competes, shards = ARGV[13] == '1', tonumber(ARGV[12])
 local owner, node, life = ARGV[16], ARGV[17], ARGV[18]
-local UNITS = 18
+local moves_in = ARGV[19] == '1'
+local UNITS = 19
 local old = (#ARGV - UNITS) / 4
 
 if (redis.call('HGET', key, 'rev') or '') ~= expected or is_gone(owner) then
@@ -64,9 +65,10 @@ for shard = 0, old - 1 do
     end
   end
 end
--- A shard that is new under this definition has no instant of the old one: it begins here.
-if expected ~= '' then
-  for shard = old, shards - 1 do
+-- A shard that is new under this definition has no instant of the old one: it begins here. So do all of a task that was
+-- claimed elsewhere until then.
+if expected ~= '' or moves_in then
+  for shard = moves_in and 0 or old, shards - 1 do
     local unit = string.format('%d', shard)
     if redis.call('HEXISTS', P .. 'units', definition .. unit) == 0 then
       redis.call('HSET', units .. unit, 'cursor', valid)

@@ -104,10 +104,22 @@ local function is_for_main(it)
   return it.main ~= '' and redis.call('GET', P .. 'ml') ~= it.main .. ' ' .. it.node
 end
 
--- A run begins. The first write is one that a server out of memory refuses.
-local function start(it, occ, planned, dead)
+-- Above every one before, and not behind the clock: a task that comes from, or goes to, the local ledger of a node
+-- finds numbers made by the same rule there. The first write is one that a server out of memory refuses.
+local function next_fence()
   redis.call('INCR', P .. 'fence')
-  local o = { fence = redis.call('GET', P .. 'fence') }
+  local fence = redis.call('GET', P .. 'fence')
+  local at = string.format('%.0f', tonumber(time[1]) * 1000000 + tonumber(time[2]))
+  if less(fence, at) then
+    redis.call('SET', P .. 'fence', at)
+    return at
+  end
+  return fence
+end
+
+-- A run begins.
+local function start(it, occ, planned, dead)
+  local o = { fence = next_fence() }
   if dead then
     o.ended = end_dead(dead, it)
     if #o.ended > 0 then

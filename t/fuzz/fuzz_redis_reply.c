@@ -219,8 +219,9 @@ static void fill(struct ledger_call *c, enum ledger_op op, struct ledger *l)
                 c->in.lead = (struct lead_in) { "n1", "n1.0.7.5-ab", "b00t", 1 };
                 break;
         case LEDGER_DEFINE:
-                c->in.define = (struct define_in) { "mail", "00112233", "44556677", 2, true, false, "n1",
-                                                    { .kind = SCHEDULE_EVERY, .every_ms = 1000 } };
+                c->in.define = (struct define_in) { .task = "mail", .when_hash = "00112233", .def_hash = "44556677",
+                                                    .shards = 2, .competes = true, .node = "n1",
+                                                    .schedule = { .kind = SCHEDULE_EVERY, .every_ms = 1000 } };
                 break;
         case LEDGER_REGISTER:
                 c->in.reg = (struct register_in) { unit, { 1000 } };

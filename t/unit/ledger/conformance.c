@@ -491,7 +491,8 @@ int conformance_main(int argc, char **argv, const struct conformance_backend *b)
 {
         size_t life_at = claim_case_count, death_at = life_at + life_case_count;
         size_t queue_at = death_at + death_case_count, waiting_at = queue_at + queue_case_count;
-        size_t nodes_at = waiting_at + waiting_case_count, count = nodes_at + node_case_count;
+        size_t nodes_at = waiting_at + waiting_case_count, moves_at = nodes_at + node_case_count;
+        size_t count = moves_at + move_case_count;
         struct CMUnitTest *all = calloc(count, sizeof(*all));
 
         if (!all)
@@ -503,6 +504,7 @@ int conformance_main(int argc, char **argv, const struct conformance_backend *b)
         memcpy(all + queue_at, queue_cases, queue_case_count * sizeof(*all));
         memcpy(all + waiting_at, waiting_cases, waiting_case_count * sizeof(*all));
         memcpy(all + nodes_at, node_cases, node_case_count * sizeof(*all));
+        memcpy(all + moves_at, move_cases, move_case_count * sizeof(*all));
         int r = run_cases(argc, argv, b->name, all, count);
         free(all);
         return r;

@@ -38,8 +38,8 @@ struct finish_out finish_taken(struct world *w, const char *owner, int n, const 
                                int next);
 
 extern const struct CMUnitTest claim_cases[], life_cases[], death_cases[], queue_cases[], waiting_cases[],
-                               node_cases[];
+                               node_cases[], move_cases[];
 extern const size_t claim_case_count, life_case_count, death_case_count, queue_case_count,
-                    waiting_case_count, node_case_count;
+                    waiting_case_count, node_case_count, move_case_count;
 
 #endif

@@ -89,7 +89,9 @@ static void lost_reply_gives_one_grant_and_the_same_fence(void **state)
         assert_int_equal(c.error, 0);
         assert_int_equal(c.out.claim.outcome, OUTCOME_GRANTED);
         assert_true(c.out.claim.replay);
-        assert_int_equal(strtoull(c.out.claim.fence, NULL, 10), before + 1);
+        assert_true(strtoull(c.out.claim.fence, NULL, 10) > before);
+        assert_string_equal(c.out.claim.fence, redis_say(&redis_shared, "GET onced:{%s:%s}:fence", w.config.redis.app,
+                                                         w.config.redis.group));
 
         world_close(&w);
         redis_cut_stop(&cut, &w.loop);
