@@ -1,4 +1,5 @@
 /* Definitions on Redis: written in two steps, and what a changed number of shards does. */
+#include "ledger/rules.h"
 #include "t/unit/cases.h"
 #include "t/unit/ledger/conformance.h"
 #include "t/unit/ledger/redis_server.h"
@@ -125,6 +126,30 @@ static void each_node_of_scope_all_has_its_own_definition(void **state)
         (void) state;
 }
 
+/* A task of the group that leaves it is asked for in both scopes, and is in one of them. */
+static void departure_from_one_scope_leaves_the_other_alone(void **state)
+{
+        struct world w;
+        struct ledger_call c;
+        begin(&w);
+        world_task(&w, 1, -10);
+        (void) define(&w, "all", 1, true);
+
+        prepare(&w, rules_place(PATH_FLOCK), 1, false, &c);
+        c.in.define.away = true;
+        c.in.define.competes = false;
+        world_call(&w, &c);
+        assert_true(c.out.define.ended);
+        assert_false(define(&w, "all", 1, true).changed);
+        /* Said again, as at each start, nothing changes. */
+        uint64_t rev = c.out.define.rev;
+        world_call(&w, &c);
+        assert_false(c.out.define.changed);
+        assert_int_equal(c.out.define.rev, rev);
+        end(&w);
+        (void) state;
+}
+
 int main(int argc, char **argv)
 {
         const struct CMUnitTest cases[] = {
@@ -132,6 +157,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(added_shard_begins_with_its_definition),
                 cmocka_unit_test(shard_that_comes_back_skips_its_absence),
                 cmocka_unit_test(each_node_of_scope_all_has_its_own_definition),
+                cmocka_unit_test(departure_from_one_scope_leaves_the_other_alone),
         };
         int failed = RUN_CASES(argc, argv, "redis_define", cases);
 
