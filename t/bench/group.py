@@ -27,6 +27,7 @@ def look(server, sent):
 def costs(server, seconds, sent):
     """For each of so many instants; what the look itself costs is taken off."""
     pids = [server.process.pid]
+    time.sleep(1.5 - time.time() % 1)   # between two instants
     nothing, before, cpu = look(server, sent), look(server, sent), cpu_seconds(pids)
     time.sleep(seconds)
     used, after = cpu_between(cpu, cpu_seconds(pids)), look(server, sent)

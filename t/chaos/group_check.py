@@ -1,8 +1,10 @@
 """Judges what a group lived through by what sinks and commands saw and by the logs of all nodes, without `onced prove`;
 then that `onced prove` comes to the same. Each function tests one promise and gives back what breaks it."""
 import collections
+import datetime
 import re
 
+import kit
 import witness
 from evidence import prove_all
 
@@ -25,6 +27,11 @@ class Case:
 
     def prove(self):
         return prove_all([m.node for m in self.rig.members])
+
+    def prove_since(self, ms):
+        when = datetime.datetime.fromtimestamp(ms / 1000, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        *logs, last = [m.node.logs for m in self.rig.members]
+        return kit.prove(last, "--since", when, *logs)
 
     def facts(self):
         return {"refused": sum(len(refused) for _, refused in sinks(self)), "effects": len(self.requests) + len(self.lives)}
@@ -161,15 +168,18 @@ def proof_agrees(c, proof):
         yield (f"prove: exit {proof.code} ({proof.report.get('verdict')}) {proof.report.get('troubles')} "
                f"{proof.error.strip()[:300]}")
         return
+    # A unit is judged from where its first process was ready; by the next whole second all are.
+    since = (int(c.rig.all_began) + 2) * 1000
+    judged = c.prove_since(since)
     ran = collections.Counter(l["task"] for l in c.runs)
     absent = collections.Counter()
     for unit, left, _ in not_run(c):
-        absent[unit[0]] += len(left)
+        absent[unit[0]] += sum(planned >= since for planned in left)
     for name in c.tasks:
         t = proof.task(name)
         if t["executions"] != ran[name]:
             yield f"prove: {t['executions']} executions of {name}, there are {ran[name]} run lines"
-        told = sum(t[way] for way in NOT_RUN)
+        told = sum(judged.task(name)[way] for way in NOT_RUN)
         if t["duplicates"] or t["missed"] or not t["fences_in_order"]:
             yield f"prove: {name} is {t['verdict']}, the lines say otherwise"
         if told != absent[name]:

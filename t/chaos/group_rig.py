@@ -84,7 +84,7 @@ class Rig:
     def live(self):
         for m in self.members:
             m.node.start()
-        began = time.monotonic()
+        began, self.all_began = time.monotonic(), time.time()
         for f in self.plan.faults:
             self.later(began + f.at, lambda f=f: self.do(f))
         self.later(began + self.plan.active, lambda: None)
