@@ -45,6 +45,7 @@ static int be_born(const struct config *c, const struct ground *g, struct board 
                 .config = c, .board = board, .slot = SLOT, .generation = 1, .slot_name = "0",
                 .channel = -1, .node_lock = g->node_lock, .tree_pipe = -1, .listener = -1,
                 .node = g->node, .life = g->life, .boot = g->boot,
+                .start = &g->start,
         };
         int r = process_identify(getpid(), &ret->process);
         if (r < 0)

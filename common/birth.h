@@ -11,6 +11,7 @@
 struct config;
 struct asked_table;
 struct board;
+struct start_token;
 
 struct birth {
         const struct config *config;
@@ -26,6 +27,7 @@ struct birth {
         const char *node;            /* node id */
         uint64_t life;               /* start count of this node: fits the running master */
         const char *boot;            /* boot id */
+        const struct start_token *start;
         struct process_id process;   /* this child */
         char owner[OWNER_TEXT];      /* "<node>.<slot>.<pid>.<pstart>" */
         char slot_name[12];          /* "0".., "c" */

@@ -10,7 +10,6 @@
 #include "common/clock.h"
 #include "common/record/ids.h"
 
-#define START_TOKEN_TEXT  33     /* 32 hex digits: one start of one instance */
 #define HOST_TEXT         65
 #define VERSION_TEXT      32
 #define CONFIG_HASH_TEXT  17

@@ -110,6 +110,7 @@ static int slot_bear(struct crew *c, struct slot *s)
                         .place = (unsigned) place, .slot = s->index, .generation = c->facts.generation, .node_lock = c->ground->node_lock,
                         .listener = s->role == ROLE_CONSOLE ? c->listener : -1,
                         .node = c->ground->node, .life = c->ground->life, .boot = c->ground->boot,
+                        .start = &c->ground->start,
                 },
         };
         memcpy(order.birth.slot_name, s->name, sizeof(s->name));
@@ -273,6 +274,9 @@ void crew_want(struct crew *c, unsigned workers)
 void crew_end(struct crew *c)
 {
         c->ending = true;
+        /* Workers read it when they are told to end: it is their node that ends. */
+        c->facts.draining = true;
+        board_set_master(c->board, &c->facts);
         for (unsigned i = 0; i <= c->workers_max; i++)
                 if (c->slots[i].state == SLOT_WAITING || c->slots[i].state == SLOT_REFUSED)
                         slot_go(&c->slots[i], SLOT_EMPTY);

@@ -85,6 +85,13 @@ static int identity_lay(struct ground *g, const char *state_dir)
         return 0;
 }
 
+static int start_lay(struct ground *g, const struct config *c)
+{
+        int r = c->redis.url ? start_token_make(c->state_dir, &g->start) : 0;
+
+        return r < 0 ? log_error(r, "%s/start cannot be replaced", c->state_dir) : 0;
+}
+
 int ground_lay(struct ground *g, const struct config *c)
 {
         *g = (struct ground) { .node_lock = -1 };
@@ -93,7 +100,7 @@ int ground_lay(struct ground *g, const struct config *c)
         int code = node_lock_take(c->state_dir, c->boot_timeout_ms, &g->node_lock);
         if (code != EXIT_FINE || g->node_lock < 0)
                 return code;
-        return identity_lay(g, c->state_dir) < 0 ? EXIT_CANTCREAT : EXIT_FINE;
+        return identity_lay(g, c->state_dir) < 0 || start_lay(g, c) < 0 ? EXIT_CANTCREAT : EXIT_FINE;
 }
 
 int ground_log(const struct config *c, int *ret_fd)

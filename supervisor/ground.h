@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/record/ids.h"
+#include "common/start_token.h"
 
 struct config;
 
@@ -14,6 +15,7 @@ struct ground {
         char node[NODE_ID_MAX];
         char boot[BOOT_ID_TEXT];
         uint64_t life;
+        struct start_token start;      /* token "": there is no group to tell it to */
         char *triggers;                /* owned; <log.dir>/triggers */
 };
 

@@ -18,6 +18,7 @@
 #define FENCE_TEXT 24        /* decimal and NUL */
 #define TRIG_TEXT  192
 #define OWNER_TEXT 160
+#define START_TOKEN_TEXT 33  /* 32 hex digits and NUL: one start of one instance */
 
 /* Lower-case hex SHA-256 over "onced:1:" and the netstrings (`len:bytes,`) of scope key, task, shard
  * and planned ms, the last two in decimal. `scope_key` is "" or the node id. */

@@ -7,7 +7,7 @@
 #include "common/scoreboard/scoreboard.h"
 
 #define BOARD_MAGIC  UINT64_C(0x6f6e636564313233)
-#define BOARD_LAYOUT 3
+#define BOARD_LAYOUT 4
 
 #define WORDS(bytes) (((bytes) + 7) / 8)
 #define NAME_WORDS   WORDS(TASK_NAME_MAX)
@@ -15,6 +15,7 @@
 #define START_WORDS  WORDS(PSTART_TEXT)
 #define ROW_WORDS    (sizeof(struct task_counts) / 8)
 #define FACT_WORDS   WORDS(sizeof(struct master_facts))
+#define GROUP_WORDS  WORDS(sizeof(struct group_facts))
 
 #define BOARD_ROWS (BOARD_TASKS + 1)   /* the last one is `_other` */
 #define OTHER_NAME "_other"
@@ -42,6 +43,8 @@ struct shared_place {
         _Atomic uint64_t sequence;      /* odd while occ and task are being written */
         _Atomic uint64_t occ[OCC_WORDS];
         _Atomic uint64_t task[NAME_WORDS];
+        _Atomic uint64_t group_sequence;   /* odd while the facts are being written */
+        _Atomic uint64_t group[GROUP_WORDS];
         _Atomic uint64_t counters[BOARD_COUNTER_COUNT_];
         struct board_row rows[BOARD_ROWS];
 };

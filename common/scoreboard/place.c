@@ -58,6 +58,17 @@ bool place_has_trouble(const struct board_place *p, enum place_trouble t)
         return word_get(&p->shared->troubles) & t;
 }
 
+void place_set_group(struct board_place *p, const struct group_facts *f)
+{
+        uint64_t image[GROUP_WORDS] = { 0 };
+
+        memcpy(image, f, sizeof(*f));
+        sequence_begin(&p->shared->group_sequence);
+        for (size_t w = 0; w < GROUP_WORDS; w++)
+                word_put(&p->shared->group[w], image[w]);
+        sequence_end(&p->shared->group_sequence);
+}
+
 void place_set_current(struct board_place *p, const char *occ, const char *task)
 {
         sequence_begin(&p->shared->sequence);

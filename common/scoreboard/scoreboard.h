@@ -75,6 +75,8 @@ struct board;         /* a mapping of the whole */
 struct board_place;   /* a writer's handle on its place */
 struct board_row;     /* a writer's handle on one task's row */
 
+#define HOST_NAME_TEXT 65
+
 #define BOARD_TASKS 1000   /* then everything goes to the row "_other" */
 
 /* Master: creates the memfd and maps it. `ret` owns both. */
@@ -99,6 +101,19 @@ static inline int64_t beat_interval_ms(int64_t hang_timeout_ms)
         return hang_timeout_ms / 4 < BEAT_MS ? hang_timeout_ms / 4 : BEAT_MS;
 }
 
+/* What the timer worker was told by the newest beat of its node, in its own place: its siblings go by it, and people. */
+struct group_facts {
+        struct mono heard;               /* when that beat was sent; ns 0: none was answered */
+        struct mono main_until;          /* this node can rely on being the main node until then; ns 0: it is not */
+        int64_t offset_us, offset_error_us;   /* how far this node's clock is ahead of the store's; give or take */
+        uint32_t online, offline;        /* nodes that are known */
+        uint32_t other_pid;
+        uint8_t is_clone;                /* another live instance has this node's id: `other_host`, `other_pid` */
+        uint8_t is_pinned;               /* an operator chose the main node for good */
+        char main[NODE_ID_MAX];          /* the main node's id, "" none */
+        char other_host[HOST_NAME_TEXT];
+};
+
 /* Writer's side. */
 struct board_place *board_place(struct board *b, unsigned place);
 void place_beat(struct board_place *p, struct mono now, int64_t loop_lag_us);
@@ -107,6 +122,7 @@ void place_add(struct board_place *p, enum board_counter c, uint64_t n);
 void place_set_term(struct board_place *p, uint64_t term);
 void place_set_trouble(struct board_place *p, enum place_trouble t, bool is);
 bool place_has_trouble(const struct board_place *p, enum place_trouble t);
+void place_set_group(struct board_place *p, const struct group_facts *f);
 void place_set_current(struct board_place *p, const char *occ, const char *task); /* "" none */
 struct board_row *place_row(struct board_place *p, const char *task);   /* never NULL: `_other` at the end */
 void row_attempt(struct board_row *r, enum outcome o);
@@ -159,5 +175,8 @@ struct master_facts {
 };
 void board_set_master(struct board *b, const struct master_facts *f);
 void board_get_master(const struct board *b, struct master_facts *ret);
+
+/* The newest that a process of this node was told of its group, texts clean; false: none was told anything yet. */
+bool board_get_group(const struct board *b, struct group_facts *ret);
 
 #endif

@@ -195,3 +195,42 @@ void board_get_master(const struct board *b, struct master_facts *ret)
         memcpy(ret, image, sizeof(*ret));
         text_clean(ret->process.start, sizeof(ret->process.start));
 }
+
+/* False: its writer was in the middle of it, again and again. */
+static bool read_group(const struct shared_place *p, struct group_facts *ret)
+{
+        uint64_t image[GROUP_WORDS] = { 0 };
+
+        for (int i = 0; i < SEQUENCE_TRIES; i++) {
+                uint64_t seen;
+                if (!sequence_read(&p->group_sequence, &seen))
+                        continue;
+                for (size_t w = 0; w < GROUP_WORDS; w++)
+                        image[w] = word_get(&p->group[w]);
+                if (!sequence_same(&p->group_sequence, seen))
+                        continue;
+                memcpy(ret, image, sizeof(*ret));
+                text_clean(ret->main, sizeof(ret->main));
+                text_clean(ret->other_host, sizeof(ret->other_host));
+                return true;
+        }
+        return false;
+}
+
+bool board_get_group(const struct board *b, struct group_facts *ret)
+{
+        struct group_facts newest = { 0 }, one;
+        struct mono now = clock_mono();
+
+        for (unsigned i = 0; i < b->places; i++) {
+                const struct shared_place *p = board_shared_place(b, i);
+                if (atomic_load(&p->role) != ROLE_WORKER || !read_group(p, &one))
+                        continue;
+                if (one.heard.ns > newest.heard.ns && one.heard.ns <= now.ns)
+                        newest = one;
+        }
+        if (newest.heard.ns == 0)
+                return false;
+        *ret = newest;
+        return true;
+}

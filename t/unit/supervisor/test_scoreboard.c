@@ -328,6 +328,39 @@ static void the_masters_facts_come_back(void **state)
         board_free(b);
 }
 
+static void the_newest_word_of_the_group_counts_whoever_heard_it(void **state)
+{
+        (void) state;
+        struct board *b = board_of(2);
+        unsigned first = (unsigned) board_take(b, ROLE_WORKER, 0, 1), second = (unsigned) board_take(b, ROLE_WORKER, 1, 1);
+        struct group_facts f = { .heard = { 5 }, .main = "old" }, g = { .heard = { 9 } };
+
+        assert_false(board_get_group(b, &g));
+        assert_int_equal(g.heard.ns, 9);
+        place_set_group(board_place(b, first), &f);
+        f = (struct group_facts) { .heard = { 7 }, .main_until = { 70 }, .online = 3, .main = "new", .is_clone = 1 };
+        place_set_group(board_place(b, second), &f);
+        assert_true(board_get_group(b, &g));
+        assert_string_equal(g.main, "new");
+        assert_int_equal(g.main_until.ns, 70);
+        assert_int_equal(g.online, 3);
+        assert_true(g.is_clone);
+
+        f.heard.ns = INT64_MAX;   /* a process gone mad: nobody heard anything in the future */
+        memset(f.main, 'x', sizeof(f.main));
+        place_set_group(board_place(b, second), &f);
+        assert_true(board_get_group(b, &g));
+        assert_string_equal(g.main, "old");
+        f.heard.ns = 8;
+        place_set_group(board_place(b, second), &f);
+        assert_true(board_get_group(b, &g));
+        assert_string_equal(g.main, "");
+        board_release(b, second);
+        assert_true(board_get_group(b, &g));
+        assert_int_equal(g.heard.ns, 5);
+        board_free(b);
+}
+
 int main(int argc, char **argv)
 {
         const struct CMUnitTest tests[] = {
@@ -342,6 +375,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(a_writer_dead_in_the_middle_freezes_nobody),
                 cmocka_unit_test(a_child_writes_and_the_parent_reads),
                 cmocka_unit_test(the_masters_facts_come_back),
+                cmocka_unit_test(the_newest_word_of_the_group_counts_whoever_heard_it),
         };
 
         return RUN_CASES(argc, argv, "scoreboard", tests);
