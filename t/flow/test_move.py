@@ -1,7 +1,9 @@
 """A task that moves between the local ledger, Redis and none, by changes of its configuration: a move begins at the
 load, runs nothing twice, and names what it does not run; fences keep increasing."""
 import collections
+import contextlib
 import signal
+import sqlite3
 
 import pytest
 
@@ -145,6 +147,9 @@ def test_a_move_is_begun_by_one_life_and_ended_by_the_next(folder, store, sink):
         live(node, sink, table(sink, task("tick", "redis"), store=store))
         single, _ = check_once(sink, "tick")
         assert not kit.gaps(set(single) | given_up(node), 1000)
+        # Nothing is left of the move that a group made anew could take for its beginning.
+        with contextlib.closing(sqlite3.connect(node.folder / "state/ledger.db")) as ledger:
+            assert ledger.execute("SELECT when_hash, def_hash FROM task").fetchall() == [("in:redis", "handed on")]
     finally:
         node.end()
 

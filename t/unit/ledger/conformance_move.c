@@ -186,6 +186,20 @@ static void departure_lies_behind_all_that_was_claimed(void **state)
         assert_int_equal(peeked(w, 0).cursor.ms, world_at(w, 3600).ms);
 }
 
+static void departure_makes_no_units(void **state)
+{
+        struct world *w = conformance_world(state, 0);
+        struct ledger_call c = { .op = LEDGER_DEFINE };
+        world_task(w, 1, -10);
+
+        c.in.define = (struct define_in) { .task = WORLD_TASK, .when_hash = rules_place(PATH_NONE), .def_hash = "",
+                                           .shards = 3, .node = w->node, .schedule = { .kind = SCHEDULE_NONE },
+                                           .away = true };
+        assert_true(define(w, &c).changed);
+        assert_true(peeked(w, 0).registered);
+        assert_false(peeked(w, 2).registered);
+}
+
 static void fences_follow_the_clock_and_the_other_ledger(void **state)
 {
         struct world *w = conformance_world(state, 0);
@@ -219,6 +233,7 @@ const struct CMUnitTest move_cases[] = {
         CONFORMANCE_CASE(task_of_another_ledger_waits_until_that_was_asked),
         CONFORMANCE_CASE(change_of_place_elsewhere_moves_where_it_was_left),
         CONFORMANCE_CASE(departure_lies_behind_all_that_was_claimed),
+        CONFORMANCE_CASE(departure_makes_no_units),
         CONFORMANCE_CASE(fences_follow_the_clock_and_the_other_ledger),
 };
 const size_t move_case_count = sizeof(move_cases) / sizeof(move_cases[0]);
