@@ -224,8 +224,8 @@ static int rebase(struct redis_hello *h)
         redis_args_text(&a, m->epoch[0] ? m->epoch : "0");
         redis_args_instant(&a, m->planned);
         redis_args_text(&a, m->fence[0] ? m->fence : "0");
-        redis_args_int(&a, BARRIER_MARGIN_MS);
-        redis_args_int(&a, 0);   /* one primary: no other server may still be granting */
+        redis_args_int(&a, BARRIER_MARGIN_MS + h->margin_ms);
+        redis_args_int(&a, h->quarantine_ms);
         return redis_script_send(h->link, &redis_scripts[REDIS_REBASE], h->store_key, &a, on_rebase, h);
 }
 

@@ -22,6 +22,8 @@ struct redis_hello {
         /* Set by the caller; borrowed. */
         const char *user, *password, *store_key, *prefix;
         unsigned db;
+        int64_t margin_ms;           /* clocks of the servers that may hold the store differ by at most this */
+        int64_t quarantine_ms;       /* a server that may not be the only one grants nothing for this long */
         bool reader;                 /* looks only: no identity is asked for or made */
         struct redis_memory *memory; /* brought up to date by HELLO_OK */
         char refusal[160];           /* why it is refused whatever the server says; "" it is not */

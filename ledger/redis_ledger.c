@@ -14,6 +14,8 @@
 #define COMMAND_MS  1000
 /* Six tries fit into a lease: two renewals may fail before it is lost. */
 #define LEASE_PARTS 6
+/* min-replicas-max-lag of a server by default, 10 s, and two more; sentinels demote an old primary sooner. */
+#define CUT_OFF_MS  12000
 
 static void go(struct redis_ledger *l, enum redis_state to, const char *why)
 {
@@ -276,14 +278,29 @@ static const char *given(const char *configured, const char *in_url)
         return configured && *configured ? configured : in_url;
 }
 
+/* After a failover owners of runs report what the new primary does not know before anything is granted; and one that
+ * was cut off and still grants has been demoted, or refuses for want of replicas, by then. */
+static int64_t quarantine_ms(const struct config *c)
+{
+        int64_t ms = CUT_OFF_MS;
+
+        for (size_t i = 0; i < c->task_count; i++)
+                if (c->tasks[i].singleton == PATH_REDIS && c->tasks[i].lease_ms > ms)
+                        ms = c->tasks[i].lease_ms;
+        return ms;
+}
+
 static void hello_prepare(struct redis_ledger *l)
 {
         const struct config *c = l->o.config;
+        bool one_server = c->redis.sentinels.count == 0;
 
         l->memory.planned = INSTANT_NONE;
         l->hello = (struct redis_hello) {
                 .user = given(c->redis.user, l->url.user), .password = given(c->redis.password, l->url.password),
                 .store_key = l->store_key, .prefix = l->prefix, .db = l->url.db,
+                .margin_ms = one_server ? 0 : c->redis.max_skew_ms,
+                .quarantine_ms = one_server ? 0 : quarantine_ms(c),
                 .reader = is_reader(&l->o), .memory = &l->memory, .done = on_hello, .arg = l,
         };
 }
@@ -305,6 +322,10 @@ static int redis_open(uv_loop_t *loop, const struct ledger_options *o, ledger_he
         if (r == 0) {
                 link.arg = l;
                 link.url = l->url;
+                if (o->config->redis.sentinels.count > 0) {
+                        link.sentinels = &o->config->redis.sentinels;
+                        link.master = o->config->redis.master;
+                }
                 hello_prepare(l);
                 r = redis_link_open(loop, &link, &l->link);
         }

@@ -1,9 +1,10 @@
-/* One connection at a time, in one of five states. Every end of one passes through lost(): the commands that
+/* One connection at a time, in one of six states. Every end of one passes through lost(): the commands that
  * were on their way get their answer there, then the owner hears of it, and the next try is due by then. */
 #include "ledger/redis_link.h"
 
 #include "common/scoreboard/scoreboard.h"
 #include "ledger/redis_io.h"
+#include "ledger/redis_sentinel.h"
 #include "ledger/redis_socket.h"
 #include "ledger/resolver.h"
 
@@ -21,6 +22,7 @@
 
 enum link_state {
         LINK_WAITING,      /* for the next try */
+        LINK_ASKING,       /* the sentinels */
         LINK_RESOLVING,
         LINK_CONNECTING,
         LINK_OPEN,
@@ -38,6 +40,7 @@ struct redis_link {
         uv_loop_t *loop;           /* borrowed */
         struct redis_link_options o;
         enum link_state state;
+        struct redis_question *question;   /* while asking */
         struct resolver *resolver;
         struct resolved addresses;
         unsigned next_address;
@@ -219,6 +222,37 @@ static void on_resolved(const struct resolved *r, void *arg)
         try_next(l);
 }
 
+static void resolve(struct redis_link *l)
+{
+        l->state = LINK_RESOLVING;
+        resolver_lookup(l->resolver, l->o.url.host, l->o.connect_ms, on_resolved, l);
+}
+
+static void on_primary(const struct redis_primary *p, void *arg)
+{
+        struct redis_link *l = arg;
+
+        l->question = NULL;
+        if (p->error < 0) {
+                lost(l, p->why);
+                return;
+        }
+        (void) snprintf(l->o.url.host, sizeof(l->o.url.host), "%s", p->host);
+        l->o.url.port = p->port;
+        resolve(l);
+}
+
+/* Anew for each try: the one that was lost may have been replaced. */
+static void ask_sentinels(struct redis_link *l)
+{
+        const struct redis_sentinels s = { .addresses = l->o.sentinels, .master = l->o.master,
+                                           .connect_ms = l->o.connect_ms, .command_ms = l->o.command_ms };
+
+        l->state = LINK_ASKING;
+        if (redis_sentinel_ask(l->loop, &s, on_primary, l, &l->question) < 0)
+                lost(l, "out of memory");
+}
+
 static void on_retry(uv_timer_t *t)
 {
         struct redis_link *l = t->data;
@@ -229,8 +263,10 @@ static void on_retry(uv_timer_t *t)
                 try_next(l);
                 return;
         }
-        l->state = LINK_RESOLVING;
-        resolver_lookup(l->resolver, l->o.url.host, l->o.connect_ms, on_resolved, l);
+        if (l->o.sentinels)
+                ask_sentinels(l);
+        else
+                resolve(l);
 }
 
 static void on_deadline(uv_timer_t *t)
@@ -340,6 +376,10 @@ void redis_link_close(struct redis_link *l, void (*closed)(void *arg), void *arg
         uv_close((uv_handle_t *) &l->timer, on_handle_closed);
         uv_close((uv_handle_t *) &l->deadline, on_handle_closed);
         resolver_close(l->resolver, closed_one, l);
+        if (l->question) {
+                l->closing++;
+                redis_sentinel_end(l->question, closed_one, l);
+        }
         if (l->io) {
                 l->closing++;
                 let_go(l, closed_one, l);

@@ -9,11 +9,14 @@
 #include "ledger/redis_url.h"
 
 struct redis_link;
+struct text_list;
 struct board_place;
 struct redisReply;
 
 struct redis_link_options {
         struct redis_url url;
+        const struct text_list *sentinels;            /* asked before each try where it is; NULL: `url` says it; borrowed */
+        const char *master;                           /* their name for it; borrowed */
         unsigned connect_ms, command_ms;
         struct board_place *place;                    /* where forgotten scripts are counted; NULL: nowhere */
         void (*on_open)(void *arg);                   /* connected: say hello */

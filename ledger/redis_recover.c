@@ -163,6 +163,10 @@ static int talk_open(struct talk *t)
                                           .reader = true, .memory = &t->memory, .done = on_hello, .arg = t };
         t->memory.planned = INSTANT_NONE;
         o.url = t->url;
+        if (c->redis.sentinels.count > 0) {
+                o.sentinels = &c->redis.sentinels;
+                o.master = c->redis.master;
+        }
         return redis_link_open(&t->loop, &o, &t->link);
 }
 

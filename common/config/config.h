@@ -135,11 +135,14 @@ struct config {
         enum log_sync log_sync;
         enum durability durability;
         struct {
-                char *url;           /* NULL: no redis; without credentials, which go to user and password */
+                /* NULL: no redis; without credentials, which go to user and password. With sentinels its database alone
+                 * matters; it is made up of `master` when it is not given. */
+                char *url;
                 char *app, *group;   /* onced, default */
                 char *user, *password;   /* password is a secret: never dumped */
                 unsigned wait_replicas;
                 struct text_list sentinels;
+                char *master;        /* what the sentinels call the primary; NULL without them */
                 int64_t max_skew_ms;
         } redis;
         struct {

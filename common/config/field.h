@@ -57,6 +57,7 @@ struct field {
         const char *word, *number, *list;            /* group: key that a bare text, number, list is for */
         bool one;                     /* list: a bare text is a list of one */
         bool required;
+        const char *unless;           /* required: not when this key of the group is given */
         bool own;                     /* a task's own, not for `defaults:` */
         bool when;                    /* part of when_hash: decides what is due where */
         bool schedule;                /* in when_hash by schedule_text: what says the same counts as the same */

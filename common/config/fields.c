@@ -215,6 +215,7 @@ static const struct field log_fields[] = {
 
 static const struct field redis_fields[] = {
         { ROW(struct config, "url", FIELD_TEXT, redis.url), .check = form_redis_url, .required = true,
+          .unless = "sentinels",
           .help = "redis://HOST:PORT/DB or unix:///PATH; a user and password in it count as the keys below" },
         { ROW(struct config, "app", FIELD_TEXT, redis.app), .check = form_word, .dflt = "onced",
           .help = "first part of every Redis key" },
@@ -226,10 +227,11 @@ static const struct field redis_fields[] = {
           .help = "replicas that must have a claim before its start", .later = "waiting for replicas",
           .blocks = true },
         { ROW(struct config, "sentinels", FIELD_LIST, redis.sentinels), .check = form_address, .one = true,
-          .max = 16, .help = "host:port of sentinels that name the server", .later = "Sentinel",
-          .blocks = true },
+          .max = 16, .help = "host:port of sentinels that name the server; more than half must be reachable" },
+        { ROW(struct config, "master", FIELD_TEXT, redis.master), .check = form_word,
+          .help = "what the sentinels call the server" },
         { ROW(struct config, "max_skew", FIELD_SPAN, redis.max_skew_ms), RANGE(10, HOUR), .dflt = "1s",
-          .help = "largest difference between this node's clock and the server's" },
+          .help = "largest difference between this node's clock and the server's, and between servers" },
         END
 };
 

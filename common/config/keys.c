@@ -66,7 +66,7 @@ static void put_type(const struct field *f, struct buf *ret)
         if (f->dflt)
                 buf_format(ret, "; default %s", f->dflt);
         if (f->required)
-                buf_text(ret, "; required");
+                buf_format(ret, "; required%s%s", f->unless ? " without " : "", f->unless ? f->unless : "");
 }
 
 static void put_keys(const struct field *rows, const char *prefix, struct buf *ret)

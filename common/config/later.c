@@ -73,7 +73,6 @@ bool config_has_later(const struct config *c, struct complaints *complaints)
 
         any |= whole_uses(c, c->user || c->group, "user and group (dropping root's rights)", complaints);
         any |= whole_uses(c, tls, "redis.url with TLS (rediss://)", complaints);
-        any |= whole_uses(c, c->redis.sentinels.count > 0, "redis.sentinels", complaints);
         any |= whole_uses(c, c->redis.wait_replicas > 0, "redis.wait_replicas", complaints);
         for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
                 any |= tasks_use(c, &features[i], complaints);

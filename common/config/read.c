@@ -272,6 +272,11 @@ static void note_later(struct reading *rd, const struct field *f, const struct n
                 read_later(rd, n->key_place.line ? n->key_place : n->place, f, key);
 }
 
+static bool is_missing(const struct field *f, const struct node *n)
+{
+        return f->required && !node_get(n, f->key) && !(f->unless && node_get(n, f->unless));
+}
+
 void fields_read(struct reading *rd, const struct field *rows, const struct node *n, void *base,
                  const char *prefix)
 {
@@ -295,6 +300,6 @@ void fields_read(struct reading *rd, const struct field *rows, const struct node
                 note_later(rd, f, child, base, dotted);
         }
         for (; rows->key; rows++)
-                if (rows->required && !rd->in_defaults && !node_get(n, rows->key))
+                if (is_missing(rows, n) && !rd->in_defaults)
                         read_error(rd, n->place, prefix, "missing key \"%s\"", rows->key);
 }

@@ -102,11 +102,28 @@ static void redis_credentials(struct reading *rd, struct config *c, struct place
         memmove(authority, host, strlen(host) + 1);
 }
 
+/* Sentinels name a server by host and port, and say it without TLS. */
+static void redis_sentinels(struct reading *rd, struct config *c, struct place at)
+{
+        bool any = c->redis.sentinels.count > 0;
+
+        if (any != (c->redis.master != NULL))
+                read_error(rd, at, any ? "redis.sentinels" : "redis.master", "needs \"redis.%s\"",
+                           any ? "master" : "sentinels");
+        else if (any && c->redis.url && strncasecmp(c->redis.url, "redis:", 6) != 0)
+                read_error(rd, at, "redis.url", "must begin with redis:// where sentinels name the server");
+        else if (any && !c->redis.url && asprintf(&c->redis.url, "redis://%s", c->redis.master) < 0) {
+                c->redis.url = NULL;
+                rd->error = -ENOMEM;
+        }
+}
+
 void config_settle(struct reading *rd, struct config *c, const struct node *const *roots, size_t count)
 {
         if (c->workers == 0)
                 c->workers = workers_auto();
         redis_credentials(rd, c, place_of(roots, count, "redis", "url"));
+        redis_sentinels(rd, c, place_of(roots, count, "redis", c->redis.sentinels.count ? "sentinels" : "master"));
         if (c->api.listen && !c->api.token)
                 read_error(rd, place_of(roots, count, "api", "listen"), "api.listen",
                            "needs \"api.token\": on TCP everybody can ask");

@@ -62,7 +62,7 @@ static void a_dump_loads_to_the_same_configuration(void **state)
                 "workers: 7\nuser: root\nlog: { level: debug, format: json, to: file, rotate_size: 100000, keep: 90s }\n"
                 "durability: process\nmax_rss: 64MiB\nmax_runs: 7\nmax_age: 2h\njitter: 0%\ngive_up: yes\n"
                 "api: { socket_mode: 0600, listen: 'h:1', token: t }\n"
-                "redis: { url: 'redis://u:p@h/1', app: 'true', group: '1', sentinels: ['a:1', 'b:2'], wait_replicas: 2 }\n"
+                "redis: { url: 'redis://u:p@h/1', app: 'true', group: '1', sentinels: ['a:1', 'b:2'], master: m, wait_replicas: 2 }\n"
                 "alerts:\n- { on: late, exec: { argv: [x, '${ONCED_T_NONE:-}', \"a\\tb\\u00e4\\x7f\"], env: { A: 'b ${ONCED_T_NONE:-c}' } } }\n"
                 TASKS "- { name: a, every: 1s, anchor: -1, shards: 30, window: 1s, late: 5ms, scope: all, enabled: false,"
                 " first: next, on_lease_lost: continue, lease: 5s, singleton: redis, misfire: { grace: 0s },"

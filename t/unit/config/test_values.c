@@ -235,6 +235,21 @@ static void credentials_leave_the_redis_url(void **state)
         assert_string_equal(f->config->redis.password, "p@ss");
 }
 
+static void sentinels_and_their_word_for_the_primary_stand_for_the_redis_url(void **state)
+{
+        struct fixture *f = *state;
+
+        fixture_load(f, "redis: { master: m, sentinels: ['h:1', '[::1]:2'] }\n" TASKS "- { name: a, every: 1s, noop: }\n");
+        assert_int_equal(task(f, "a")->singleton, PATH_REDIS);
+        assert_string_equal(f->config->redis.url, "redis://m");
+        assert_int_equal(f->config->redis.sentinels.count, 2);
+        fixture_load(f, "redis: { url: 'redis://:pw@x/3', master: m, sentinels: 'h:1' }\n" TASKS
+                        "- { name: a, every: 1s, noop: }\n");
+        (void) task(f, "a");
+        assert_string_equal(f->config->redis.url, "redis://x/3");
+        assert_string_equal(f->config->redis.password, "pw");
+}
+
 static void a_lease_below_a_second_needs_the_test_flag(void **state)
 {
         struct fixture *f = *state;
@@ -317,6 +332,7 @@ int main(int argc, char **argv)
                 CASE(secrets_come_from_files_and_variables),
                 CASE(secrets_that_everybody_can_read_are_warned_about),
                 CASE(credentials_leave_the_redis_url),
+                CASE(sentinels_and_their_word_for_the_primary_stand_for_the_redis_url),
                 CASE(a_lease_below_a_second_needs_the_test_flag),
                 CASE(keys_of_later_versions_are_noted_once_and_only_when_used),
                 CASE(a_configuration_without_tasks_is_a_warning),

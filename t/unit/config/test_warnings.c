@@ -156,7 +156,7 @@ static void what_would_silently_not_run_is_found(void **state)
                 { REDIS TASKS "- { name: a, every: 1s, redis: { stream: s } }\n", NULL },
                 { "user: nobody\n" TASKS "- { name: a, every: 1s, noop: }\n", "user and group" },
                 { "redis: rediss://h\n" TASKS "- { name: a, every: 1s, noop: }\n", "TLS" },
-                { "redis: { url: redis://h, sentinels: ['h:1'] }\n" TASKS "- { name: a, every: 1s, noop: }\n", "sentinels" },
+                { "redis: { master: m, sentinels: ['h:1'] }\n" TASKS "- { name: a, every: 1s, noop: }\n", NULL },
                 { "redis: { url: redis://h, wait_replicas: 1 }\n" TASKS "- { name: a, every: 1s, noop: }\n", "wait_replicas" },
         };
         struct fixture *f = *state;
