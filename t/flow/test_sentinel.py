@@ -124,3 +124,16 @@ def test_a_name_that_the_sentinels_do_not_know_is_said(node, sink, watched):
     n = node(config(sentinels, sink, master="other")).start()
     kit.wait_until(lambda: "knows no redis.master of this name" in n.text(), 10, "the name is said")
     assert not sink.by_instant("t")
+
+
+def test_recovery_finds_the_server_by_its_sentinels(node, sink, watched):
+    primary, _, sentinels = watched
+    n = node(config(sentinels, sink)).start()
+    kit.wait_until(lambda: len(sink.by_instant("t")) > 3, 20, "instants are run")
+    primary.command("FLUSHALL")
+    kit.wait_until(lambda: "lost its identity" in n.text(), 10, "the loss is named")
+    done = n.cli("recover", "--store", "--yes", "-c", str(n.config_path))
+    assert done.returncode == 0, done.stderr
+    lost = len(sink.by_instant("t"))
+    kit.wait_until(lambda: len(sink.by_instant("t")) > lost + 3, 20, "instants are run")
+    assert set(sink.by_instant("t").values()) == {1}
