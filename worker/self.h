@@ -68,6 +68,7 @@ struct worker {
         size_t job_count;
 
         bool ready, ending, orphaned, said_log;
+        bool has_ahead;               /* units whose cursor is ahead of the clock were registered, and not told of */
         int exit_code;
         unsigned open;                /* things whose closing is awaited */
 };

@@ -55,6 +55,7 @@ void worker_on_registered(struct unit *u, void *arg)
 {
         struct worker *w = arg;
 
+        w->has_ahead |= u->cursor.ms > now_instant().ms + AHEAD_MIN_MS;
         /* Nothing is asked for before READY: of a process that never said it the proof needs no log. */
         if (w->ready)
                 spine_enlist(&w->spine, u);
@@ -106,10 +107,11 @@ void worker_on_local_set_up(int error, const char *why, void *arg)
         say(w, MESSAGE_READY, 0, NULL, false);
 }
 
-static void say_ahead(const struct worker *w)
+static void say_ahead(struct worker *w)
 {
         struct ahead a;
 
+        w->has_ahead = false;
         ahead_find(w->jobs, w->job_count, now_instant(), w->config->max_future_ms, &a);
         ahead_say(&a, w->config->max_future_ms);
 }
@@ -345,6 +347,8 @@ static void on_beat(uv_timer_t *t)
         place_beat(w->place, now, lag_us > 0 ? lag_us : 0);
         w->beat_due = mono_plus_ms(now, w->beat_ms);
         spine_beat(&w->spine, now, w->beat_due);
+        if (w->has_ahead && w->claims.term)
+                say_ahead(w);   /* of units that became known since; another may keep the set-up from its end */
         if (triglog_follow(w->log) == 1)
                 (void) log_error(0, "trigger log: its file was removed; what it told is lost, the next file is %s/%s",
                                  w->log_dir, triglog_name(w->log));
