@@ -1,4 +1,5 @@
 """One node under a plan: its processes, what they talk to, and the faults, each done at its moment and undone."""
+import collections
 import contextlib
 import errno
 import fcntl
@@ -50,7 +51,8 @@ class Rig:
     def __init__(self, plan, folder, build):
         self.plan, self.folder, self.build = plan, pathlib.Path(folder), pathlib.Path(build)
         self.events, self.order = [], itertools.count()
-        self.story, self.wrong, self.stopped, self.keepers_killed = [], [], set(), set()
+        self.story, self.wrong, self.keepers_killed = [], [], set()
+        self.stopped = collections.Counter()   # pid -> how many stops of it are not over
         self.mounts, self.lock_fd, self.down = [], -1, False
         self.boot_to_wall_ns = time.time_ns() - witness.boottime_ns()
         self.deposed = []     # (owner's pid, fence at that moment)
@@ -196,7 +198,7 @@ class Rig:
 
     def end(self):
         """Whatever happened: nothing of it stays."""
-        for pid in self.stopped:
+        for pid in +self.stopped:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
         self.node.end()
@@ -239,15 +241,16 @@ class Rig:
         return f"killed {pid}"
 
     def halt(self, pid, seconds):
-        """Stopped and, if it still is the same process, continued."""
+        """Stopped and, if it still is the same process, continued: when the last of several stops is over, or one of
+        them would not last as long as its fault relies on."""
         start = kit.stat_of(pid)
         os.kill(pid, signal.SIGSTOP)
-        self.stopped.add(pid)
+        self.stopped[pid] += 1
 
         def go_on():
             now = kit.stat_of(pid)
-            self.stopped.discard(pid)
-            if now and start and now[2] == start[2]:
+            self.stopped[pid] -= 1
+            if now and start and now[2] == start[2] and self.stopped[pid] == 0:
                 os.kill(pid, signal.SIGCONT)
         self.after(seconds, go_on)
         return f"stopped {pid}"
