@@ -101,7 +101,7 @@ void worker_on_health(enum ledger_health h, const char *why, void *arg);
 void worker_on_deposed(uint64_t term, void *arg);
 void worker_on_led(uint64_t term, void *arg);
 void worker_on_settled(const char *owner, bool trees_gone, void *arg);
-void worker_on_defined(struct job *j, void *arg);
+void worker_on_defined(struct job *j, bool by_us, void *arg);
 void worker_on_registered(struct unit *u, void *arg);
 void worker_on_local_set_up(int error, const char *why, void *arg);
 void worker_on_group_set_up(int error, const char *why, void *arg);

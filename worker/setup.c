@@ -260,7 +260,7 @@ static void on_defined(struct ledger_call *call)
         st->job->rev = out.rev;
         st->job->valid_from = out.valid_from;
         st->job->defined = true;
-        su->o.defined(st->job, su->o.arg);
+        su->o.defined(st->job, out.changed, su->o.arg);
         st->registers = true;
         st->stage++;
         step_go_on(st);

@@ -26,7 +26,7 @@ struct setup_options {
         const char *node;
         struct board_place *place;         /* where `trouble` shows while the ledger is waited for; borrowed */
         enum place_trouble trouble;
-        void (*defined)(struct job *j, void *arg);
+        void (*defined)(struct job *j, bool by_us, void *arg);   /* by_us: it was put in force by this call */
         void (*registered)(struct unit *u, void *arg);
         /* Once: all is done, or -errno for what trying again cannot cure; `why` is for people. */
         void (*done)(int error, const char *why, void *arg);

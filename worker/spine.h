@@ -38,7 +38,7 @@ struct spine_options {
         /* The ledger knows a newer leader: this worker leads no more. Called once, from the loop. */
         void (*deposed)(uint64_t term, void *arg);
         /* The ledger had lost the task's definition, and knows it again. May be NULL. */
-        void (*defined)(struct job *j, void *arg);
+        void (*defined)(struct job *j, bool by_us, void *arg);
         void *arg;
 };
 

@@ -224,7 +224,7 @@ static void on_defined(struct ledger_call *call)
         j->valid_from = out.valid_from;
         occurrence_go(o, OCCURRENCE_CLOSED);
         if (s->o.defined)
-                s->o.defined(j, s->o.arg);
+                s->o.defined(j, out.changed, s->o.arg);
         spine_plan(s, u);
 }
 

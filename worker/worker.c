@@ -43,11 +43,12 @@ static void enlist(struct worker *w, struct job *j)
                 spine_enlist(&w->spine, &j->units[k]);
 }
 
-void worker_on_defined(struct job *j, void *arg)
+/* Whoever put it in force says so, since runs may come before the timer worker has heard of it. */
+void worker_on_defined(struct job *j, bool by_us, void *arg)
 {
         struct worker *w = arg;
 
-        if (w->claims.term)
+        if (w->claims.term || by_us)
                 lead_log_plan(w->log, j);
 }
 
