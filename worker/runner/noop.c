@@ -4,14 +4,13 @@
 
 #include "common/cleanup.h"
 #include "common/fault.h"
+#include "worker/runner/closing.h"
 #include "worker/runner/outcome.h"
 #include "worker/runner/runner.h"
 
 struct runner {
         uv_loop_t *loop;            /* borrowed, outlives us: it runs our callbacks */
-        uv_timer_t closing;
-        void (*closed)(void *arg);
-        void *closed_arg;
+        struct closing closing;
 };
 
 struct noop_run {
@@ -83,22 +82,9 @@ static void noop_stop(struct runner *rn, struct run *r, enum run_stop why)
         n->why = why;
 }
 
-static void on_runner_closed(uv_handle_t *h)
-{
-        struct runner *rn = container_of(h, struct runner, closing);
-        void (*closed)(void *) = rn->closed;
-        void *arg = rn->closed_arg;
-
-        free(rn);
-        closed(arg);
-}
-
 static void noop_close(struct runner *rn, void (*closed)(void *arg), void *arg)
 {
-        rn->closed = closed;
-        rn->closed_arg = arg;
-        (void) uv_timer_init(rn->loop, &rn->closing);
-        uv_close((uv_handle_t *) &rn->closing, on_runner_closed);
+        closing_begin(&rn->closing, rn->loop, rn, closed, arg);
 }
 
 const struct runner_kind runner_noop = {

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "ledger/ledger.h"
+#include "worker/runner/closing.h"
 #include "worker/runner/outcome.h"
 #include "worker/runner/runner.h"
 
@@ -17,9 +18,7 @@
 struct runner {
         uv_loop_t *loop;             /* borrowed, outlives us: it runs our callbacks */
         struct ledger *group;        /* borrowed: closed when no run is left */
-        uv_timer_t closing;
-        void (*closed)(void *arg);
-        void *closed_arg;
+        struct closing closing;
 };
 
 /* What entries and scripts are told, names and values in turn. */
@@ -290,22 +289,9 @@ static int redis_open(const struct runner_options *o, struct runner **ret)
         return 0;
 }
 
-static void on_runner_closed(uv_handle_t *h)
-{
-        struct runner *rn = container_of(h, struct runner, closing);
-        void (*closed)(void *) = rn->closed;
-        void *arg = rn->closed_arg;
-
-        free(rn);
-        closed(arg);
-}
-
 static void redis_close(struct runner *rn, void (*closed)(void *arg), void *arg)
 {
-        rn->closed = closed;
-        rn->closed_arg = arg;
-        (void) uv_timer_init(rn->loop, &rn->closing);
-        uv_close((uv_handle_t *) &rn->closing, on_runner_closed);
+        closing_begin(&rn->closing, rn->loop, rn, closed, arg);
 }
 
 const struct runner_kind runner_redis = {
