@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "common/cleanup.h"
+#include "common/scoreboard/layout.h"
 
 #define PROBES_MAX   32
 #define TIME_BITS    24
@@ -52,19 +52,10 @@ struct asked_table *asked_free(struct asked_table *t)
         return NULL;
 }
 
-/* FNV-1a, 64 bits. Two units with one hash share a word, and at worst ask more than they need. */
-static uint64_t hash(const char *text)
-{
-        uint64_t h = UINT64_C(14695981039346656037);
-
-        for (; *text; text++)
-                h = (h ^ (unsigned char) *text) * UINT64_C(1099511628211);
-        return h ? h : 1;
-}
-
+/* Two units with one hash share a word, and at worst ask more than they need. */
 struct asked *asked_find(struct asked_table *t, const char *unit)
 {
-        uint64_t h = hash(unit);
+        uint64_t h = row_hash(unit);
 
         for (size_t n = 0; t && n < PROBES_MAX; n++) {
                 struct asked *a = &t->words[(h + n) % ASKED_UNITS];

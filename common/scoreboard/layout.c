@@ -57,12 +57,12 @@ bool sequence_same(const _Atomic uint64_t *s, uint64_t seen)
 }
 
 /* FNV-1a: names are few and short, and nobody gains by making them collide. */
-uint64_t row_hash(const char *task)
+uint64_t row_hash(const char *name)
 {
         uint64_t h = UINT64_C(0xcbf29ce484222325);
 
-        for (; *task; task++)
-                h = (h ^ (unsigned char) *task) * UINT64_C(0x100000001b3);
+        for (; *name; name++)
+                h = (h ^ (unsigned char) *name) * UINT64_C(0x100000001b3);
         return h ? h : 1;
 }
 

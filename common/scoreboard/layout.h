@@ -112,7 +112,7 @@ void sequence_end(_Atomic uint64_t *s);
 bool sequence_read(const _Atomic uint64_t *s, uint64_t *ret);
 bool sequence_same(const _Atomic uint64_t *s, uint64_t seen);
 
-uint64_t row_hash(const char *task);   /* never 0 */
+uint64_t row_hash(const char *name);   /* of a task, or a unit; never 0 */
 
 /* The row of `task`, NULL when there is none. */
 const struct board_row *rows_find(const struct board_row *rows, const char *task);

@@ -68,6 +68,20 @@ int64_t ask_rank_ms(const struct claimer *cr)
         return (int64_t) rank * LOOK_AGAIN_MS;
 }
 
+void ask_end_done(struct claim *c)
+{
+        c->answer.cursor = c->planned;
+        ask_end(c, OUTCOME_DONE, "");
+}
+
+void ask_lost_local(struct claim *c)
+{
+        if (c->was_lost_local)
+                return;
+        c->was_lost_local = true;
+        c->notice(c, CLAIM_LOST_LOCAL);
+}
+
 static void send_claim(struct claim *c);
 static void send_revoke(struct claim *c);
 

@@ -10,6 +10,12 @@ void ask_ledger(struct claimer *cr, struct claim *c);
 /* Ends the claim without the ledger. Only from the loop, after claim_ask has returned. */
 void ask_end(struct claim *c, enum outcome outcome, const char *why);
 
+/* Ends it as decided before: the cursor is at its instant. */
+void ask_end_done(struct claim *c);
+
+/* A sibling is at it: said once. */
+void ask_lost_local(struct claim *c);
+
 /* A wait of the claim itself; `over` runs on the loop unless the claim ends before. */
 void ask_wait(struct claimer *cr, struct claim *c, int64_t ms, void (*over)(struct claim *c));
 

@@ -72,12 +72,6 @@ static bool is_noted(const struct claimer *cr, const struct claim *c, const stru
                strncmp(n->master.start, master->start, sizeof(master->start)) == 0;
 }
 
-static void end_done(struct claim *c)
-{
-        c->answer.cursor = c->planned;
-        ask_end(c, OUTCOME_DONE, "");
-}
-
 static void on_answered(struct claim *c)
 {
         struct claimer *cr = c->unit->of->claimer;
@@ -125,7 +119,7 @@ static void look(struct claim *c)
 
         runlock_read(cr->options->config->run_dir, c->unit, &noted);
         if (is_noted(cr, c, &noted)) {
-                end_done(c);
+                ask_end_done(c);
                 return;
         }
         *call = (struct ledger_call) { .op = LEDGER_PEEK, .done = on_looked, .arg = c };
@@ -145,10 +139,7 @@ static void lost(struct claimer *cr, struct claim *c)
                 ask_wait(cr, c, 0, end_lost);   /* who holds the unit takes what waits when its run ends */
                 return;
         }
-        if (!c->was_lost_local) {
-                c->was_lost_local = true;
-                c->notice(c, CLAIM_LOST_LOCAL);
-        }
+        ask_lost_local(c);
         if (stamp_instant(clock_wall()).ms > c->planned.ms + c->grace_ms)
                 ask_wait(cr, c, 0, end_lost);
         else
@@ -170,7 +161,7 @@ static void try_lock(struct claimer *cr, struct claim *c)
         if (fd >= 0)
                 c->lock_fd = fd;
         if (is_noted(cr, c, &noted)) {
-                ask_wait(cr, c, 0, end_done);
+                ask_wait(cr, c, 0, ask_end_done);
         } else if (fd >= 0) {
                 fault_point("lock-taken");
                 ask_ledger(cr, c);

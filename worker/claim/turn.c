@@ -1,8 +1,6 @@
 /* Waits of those whose turn it is not. Each look costs a read of shared memory. */
 #include "worker/claim/turn.h"
 
-#include <stdio.h>
-
 #include "common/fault.h"
 #include "common/scoreboard/asked.h"
 #include "worker/claim/ask.h"
@@ -34,12 +32,6 @@ static struct asked *word_of(const struct claimer *cr, const struct claim *c)
         return asked_find(cr->options->asked, unit);
 }
 
-static void end_done(struct claim *c)
-{
-        c->answer.cursor = c->planned;
-        ask_end(c, OUTCOME_DONE, "");
-}
-
 static void look(struct claim *c)
 {
         turn_ask(c->unit->of->claimer, c);
@@ -57,14 +49,11 @@ void turn_ask(struct claimer *cr, struct claim *c)
                 ask_ledger(cr, c);
                 return;
         case ASKED_BY_OTHER:
-                if (!c->was_lost_local) {
-                        c->was_lost_local = true;
-                        c->notice(c, CLAIM_LOST_LOCAL);
-                }
+                ask_lost_local(c);
                 ask_wait(cr, c, ask_rank_ms(cr), look);
                 return;
         case ASKED_DECIDED:
-                ask_wait(cr, c, 0, end_done);
+                ask_wait(cr, c, 0, ask_end_done);
                 return;
         }
 }
