@@ -77,8 +77,8 @@ static void count_rows(struct table *t, const json_t *j)
         table_cell(t, "tasks");
         table_format(t, N ", " N " enabled", member_integer(tasks, "configured"), member_integer(tasks, "enabled"));
         table_cell(t, "runs");
-        table_format(t, N " started, " N " failed, " N " interrupted, since the master began", member_integer(counters, "triggered"),
-                     member_integer(counters, "failed"), member_integer(counters, "interrupted"));
+        table_format(t, N " started, " N " failed, " N " interrupted, since the master began",
+                     member_integer(counters, "triggered"), member_integer(counters, "failed"), member_integer(counters, "interrupted"));
         table_cell(t, "restarts");
         table_format(t, N " (" N " crashes, " N " hangs)", member_integer(restarts, "total"),
                      member_integer(restarts, "crashes"), member_integer(restarts, "hangs"));

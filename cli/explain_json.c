@@ -1,5 +1,4 @@
 /* onced explain --json: the facts of which explain makes sentences, under the keys of the configuration. */
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 
@@ -8,9 +7,9 @@
 #include "common/config/config.h"
 #include "common/schedule/zone.h"
 
-static void put_ms(json_t *o, const char *key, int64_t ms)
+static void put_number(json_t *o, const char *key, int64_t n)
 {
-        (void) json_object_set_new(o, key, json_integer(ms));
+        (void) json_object_set_new(o, key, json_integer(n));
 }
 
 static void put_text(json_t *o, const char *key, const char *text)
@@ -25,8 +24,8 @@ static void put_schedule(json_t *o, const struct schedule *s)
         schedule_text(s, text, sizeof(text));
         put_text(o, "schedule", text);
         if (s->kind == SCHEDULE_EVERY) {
-                put_ms(o, "every_ms", s->every_ms);
-                put_ms(o, "anchor_ms", s->anchor_ms);
+                put_number(o, "every_ms", s->every_ms);
+                put_number(o, "anchor_ms", s->anchor_ms);
         } else if (s->kind == SCHEDULE_CRON) {
                 cron_sentence(&s->cron, sentence, sizeof(sentence));
                 put_text(o, "when", sentence);
@@ -42,10 +41,10 @@ static json_t *misfire_json(const struct misfire *m)
 
         put_text(o, "policy", misfire_names[m->policy]);
         if (m->policy == MISFIRE_CATCH_UP) {
-                put_ms(o, "limit", m->limit);
-                put_ms(o, "lookback_ms", m->lookback_ms);
+                put_number(o, "limit", m->limit);
+                put_number(o, "lookback_ms", m->lookback_ms);
         } else if (m->grace_ms >= 0) {
-                put_ms(o, "grace_ms", m->grace_ms);
+                put_number(o, "grace_ms", m->grace_ms);
         } else {
                 put_text(o, "grace", "auto");
         }
@@ -58,9 +57,9 @@ static json_t *overlap_json(const struct overlap *v)
 
         put_text(o, "policy", overlap_names[v->policy]);
         if (v->policy == OVERLAP_QUEUE)
-                put_ms(o, "queue_limit", v->queue_limit);
+                put_number(o, "queue_limit", v->queue_limit);
         if (v->policy == OVERLAP_CONCURRENT)
-                put_ms(o, "max_running", v->max_running);
+                put_number(o, "max_running", v->max_running);
         return o;
 }
 
@@ -70,11 +69,11 @@ static void put_task(json_t *o, const struct task *t)
         (void) json_object_set_new(o, "enabled", json_boolean(t->enabled));
         put_text(o, "singleton", path_names[t->singleton]);
         put_text(o, "scope", scope_names[t->scope]);
-        put_ms(o, "shards", t->shards);
+        put_number(o, "shards", t->shards);
         (void) json_object_set_new(o, "misfire", misfire_json(&t->misfire));
         put_text(o, "first", first_names[t->first]);
         (void) json_object_set_new(o, "overlap", overlap_json(&t->overlap));
-        put_ms(o, "timeout_ms", t->timeout_ms);
+        put_number(o, "timeout_ms", t->timeout_ms);
 }
 
 static json_t *next_json(const struct schedule *s)
