@@ -1,14 +1,13 @@
 """Three nodes on one Redis under a plan, each behind a proxy of its own: their processes, and the faults, each done at
 its moment and undone. With namespaces each node has its own address, and its link can be unplugged."""
 import contextlib
-import heapq
-import itertools
 import os
 import pathlib
 import signal
 import time
 
 import clockwork
+import course
 import kit
 import wire
 import witness
@@ -52,11 +51,11 @@ class Member:
         self.stopped = {}
 
 
-class Rig:
+class Rig(course.Course):
     def __init__(self, plan, folder, build, net=None):
+        super().__init__()
         self.plan, self.folder, self.build, self.net = plan, pathlib.Path(folder), pathlib.Path(build), net
         self.host = net.host if net else "127.0.0.1"
-        self.events, self.order, self.story, self.wrong = [], itertools.count(), [], []
         self.redis_down = False
         self.lives = self.folder / "lives"
         self.lives.mkdir()
@@ -76,24 +75,13 @@ class Rig:
         argv = [str(self.build / "t/chaos/chaos-task"), str(self.lives), str(t["run_ms"])]
         return {**one, "exec": {"argv": argv, "kill_after": "500ms"}}
 
-    def say(self, text):
-        self.story.append(f"{time.time():.3f} {text}")
-
     # The course of it.
 
     def live(self):
         for m in self.members:
             m.node.start()
-        began, self.all_began = time.monotonic(), time.time()
-        for f in self.plan.faults:
-            self.later(began + f.at, lambda f=f: self.do(f))
-        self.later(began + self.plan.active, lambda: None)
-        while self.events:
-            at, _, act = heapq.heappop(self.events)
-            while (wait := at - time.monotonic()) > 0:
-                self.mind_masters()
-                time.sleep(min(wait, 0.1))
-            act()
+        self.all_began = time.time()
+        self.run(self.plan, self.mind_masters)
         self.settle()
         self.stopped_at = time.time_ns() // 1000000
         for m in self.members:
@@ -102,12 +90,6 @@ class Rig:
             code = m.node.stop(seconds=60)
             if code not in (0, 1):
                 self.wrong.append(f"n{m.i}: the master ended with {code} after TERM")
-
-    def later(self, at, act):
-        heapq.heappush(self.events, (at, next(self.order), act))
-
-    def after(self, seconds, act):
-        self.later(time.monotonic() + seconds, act)
 
     def mind_masters(self):
         for m in self.members:

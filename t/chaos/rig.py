@@ -3,8 +3,6 @@ import collections
 import contextlib
 import errno
 import fcntl
-import heapq
-import itertools
 import mmap
 import os
 import pathlib
@@ -14,6 +12,7 @@ import struct
 import subprocess
 import time
 
+import course
 import draw
 import kit
 import policies
@@ -47,11 +46,11 @@ class Control:
         self.map[:] = b"\0" * len(self.map)
 
 
-class Rig:
+class Rig(course.Course):
     def __init__(self, plan, folder, build):
+        super().__init__()
         self.plan, self.folder, self.build = plan, pathlib.Path(folder), pathlib.Path(build)
-        self.events, self.order = [], itertools.count()
-        self.story, self.wrong, self.keepers_killed = [], [], set()
+        self.keepers_killed = set()
         self.stopped = collections.Counter()   # pid -> how many stops of it are not over
         self.mounts, self.lock_fd, self.down = [], -1, False
         self.boot_to_wall_ns = time.time_ns() - witness.boottime_ns()
@@ -119,24 +118,12 @@ class Rig:
             one["noop"] = {}
         return one
 
-    def say(self, text):
-        self.story.append(f"{time.time():.3f} {text}")
-
     # The course of it.
 
     def live(self):
         self.node.start()
         self.eye.start()
-        began = time.monotonic()
-        for f in self.plan.faults:
-            self.later(began + f.at, lambda f=f: self.do(f))
-        self.later(began + self.plan.active, lambda: None)
-        while self.events:
-            at, _, act = heapq.heappop(self.events)
-            while (wait := at - time.monotonic()) > 0:
-                self.mind_master()
-                time.sleep(min(wait, 0.1))
-            act()
+        self.run(self.plan, self.mind_master)
         self.settle()
         self.stop()
         if self.goes_on_killing():
@@ -149,12 +136,6 @@ class Rig:
         self.node.start()
         time.sleep(1)
         self.stop()
-
-    def later(self, at, act):
-        heapq.heappush(self.events, (at, next(self.order), act))
-
-    def after(self, seconds, act):
-        self.later(time.monotonic() + seconds, act)
 
     def mind_master(self):
         """A master that ended although nobody killed it is a fault, unless it could not begin on a full disk."""
